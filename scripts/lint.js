@@ -1,0 +1,9 @@
+/** The static checks: types, lint, format, exports, unused code. House rules are tests, in test/unit/house-rules.test.ts. */
+import { runSteps } from './run.js'
+
+runSteps([
+  ['types', 'tsc', '-p', 'tsconfig.json'],
+  ['lint', 'oxlint', '--type-aware', '--deny-warnings'],
+  ['format', 'biome', 'format', '.'],
+  ['unused code', 'knip'],
+])

@@ -1,0 +1,20 @@
+import { defineConfig } from 'vitest/config'
+
+// Two projects: `unit` needs no server and no build; `real` uses real processes and real servers, one file at a time
+// on two cores, since a starved event loop would turn a liveness bound into a lottery.
+export default defineConfig({
+  test: {
+    projects: [
+      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 30_000 } },
+      {
+        test: {
+          name: 'real',
+          include: ['test/real/**/*.test.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
+})
