@@ -1,2 +1,12 @@
 /** The public API: re-exports only. */
 export * from './core/errors.ts'
+export type { Held, HoldState } from './core/held.ts'
+export type { Lock } from './core/lock.ts'
+export type { AcquireOptions, HoldfastOptions, LockOptions } from './core/options.ts'
+export type { Cancel, Runtime } from './core/runtime.ts'
+export type * from './driver.ts'
+export type { Holdfast } from './holdfast.ts'
+export { holdfast } from './open.ts'
+export type { Cell, UpdateOptions, Versioned } from './primitives/cell.ts'
+export type { RwLock } from './primitives/rw-lock.ts'
+export type { Permits, Semaphore } from './primitives/semaphore.ts'

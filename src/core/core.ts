@@ -1,0 +1,74 @@
+/** What all locks of one instance share: the store, the keeper of its places, and the queues of its callers. */
+import type { Driver } from '../driver.ts'
+import { ClosedError } from './errors.ts'
+import { Keeper, type Touch } from './keeper.ts'
+import { Owners } from './owners.ts'
+import { LocalQueue } from './queue.ts'
+import { Reaper } from './reaper.ts'
+import type { Runtime } from './runtime.ts'
+import type { Waiter } from './waiter.ts'
+
+export class Core {
+  readonly driver: Driver
+  readonly runtime: Runtime
+  readonly keeper: Keeper
+  readonly reaper: Reaper
+  readonly owners: Owners = new Owners()
+  readonly connectTimeoutMs: number
+  /** Shared queues by key, all others by themselves; only those with a caller or a hold are here. */
+  readonly #queues = new Map<string | LocalQueue, LocalQueue>()
+  #closing: Promise<void> | null = null
+
+  constructor(driver: Driver, runtime: Runtime, connectTimeoutMs: number, touch?: Touch) {
+    this.driver = driver
+    this.runtime = runtime
+    this.connectTimeoutMs = connectTimeoutMs
+    this.keeper = new Keeper(runtime, touch ?? ((entries) => driver.touch(entries)))
+    this.reaper = new Reaper(driver, runtime)
+  }
+
+  /** Puts a caller in line. */
+  apply(waiter: Waiter): void {
+    if (this.#closing !== null) {
+      waiter.reject(this.closedError())
+      return
+    }
+    const { spec } = waiter
+    let queue = spec.shareKey === null ? undefined : this.#queues.get(spec.shareKey)
+    if (queue === undefined) {
+      queue = new LocalQueue(this, spec)
+      this.#queues.set(spec.shareKey ?? queue, queue)
+    }
+    queue.add(waiter)
+  }
+
+  forgetQueue(key: string | LocalQueue, queue: LocalQueue): void {
+    if (this.#queues.get(key) === queue) this.#queues.delete(key)
+  }
+
+  assertOpen(): void {
+    if (this.#closing !== null) throw this.closedError()
+  }
+
+  closedError(): ClosedError {
+    return new ClosedError('this Holdfast instance was closed; make a new one with holdfast()')
+  }
+
+  /** Rejects who waits, gives back what is held, and lets the driver go. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    const error = this.closedError()
+    // Settles only after #closing is set: what a rejected caller does next finds the instance closed.
+    await Promise.resolve()
+    const leaving = [...this.#queues.values()].map((queue) => queue.close(error))
+    this.#queues.clear()
+    await Promise.all(leaving)
+    await this.reaper.close()
+    this.keeper.close()
+    await this.driver.close()
+  }
+}

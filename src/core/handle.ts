@@ -1,0 +1,108 @@
+/** What the caller of `acquire` gets: a view of a hold that can be released once. */
+import { diagnostics } from './diagnostics.ts'
+import { LockLostError, NotHeldError } from './errors.ts'
+import type { Held, HoldState } from './held.ts'
+import type { Hold } from './hold.ts'
+import type { Spec } from './spec.ts'
+
+export class Handle implements Held {
+  readonly #hold: Hold
+  readonly #spec: Spec
+  readonly #onReleased: (() => void) | null
+  #controller: AbortController | null = null
+  #releasing: Promise<boolean> | null = null
+  #released = false
+
+  /** `onReleased` is called when this handle ends in any way. */
+  constructor(hold: Hold, spec: Spec, onReleased: (() => void) | null) {
+    this.#hold = hold
+    this.#spec = spec
+    this.#onReleased = onReleased
+    hold.join(this)
+  }
+
+  get name(): string {
+    return this.#spec.name
+  }
+
+  get token(): bigint {
+    return this.#hold.token
+  }
+
+  get hold(): Hold {
+    return this.#hold
+  }
+
+  get state(): HoldState {
+    return this.#released ? 'released' : this.#hold.state
+  }
+
+  get remainingMs(): number {
+    return this.#released ? 0 : this.#hold.remainingMs
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === null) {
+      this.#controller = new AbortController()
+      const loss = this.state === 'lost' ? this.#hold.loss : null
+      if (loss !== null) this.#controller.abort(loss)
+    }
+    return this.#controller.signal
+  }
+
+  assertHeld(): void {
+    const { name } = this.#spec
+    if (this.#released) throw new NotHeldError(`line ${JSON.stringify(name)}: this hold was released`, { line: name })
+    if (this.#hold.state === 'lost') throw this.#hold.loss
+    if (this.#hold.isDoubtful()) {
+      throw new LockLostError(
+        `line ${JSON.stringify(name)} must be taken as lost: by the wall clock its lease has run out, and the store is being asked`,
+        { line: name },
+      )
+    }
+  }
+
+  release(): Promise<boolean> {
+    this.#releasing ??= this.#release()
+    return this.#releasing
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.release()
+  }
+
+  /** The hold is gone; what the holder asks from now on is answered accordingly. */
+  lost(loss: LockLostError): void {
+    this.#controller?.abort(loss)
+    this.tell('lost')
+    this.#onReleased?.()
+  }
+
+  /** The instance was closed: as if released, since close gives the place back. */
+  closed(): void {
+    this.#released = true
+    this.#releasing ??= Promise.resolve(true)
+    this.tell('released')
+    this.#onReleased?.()
+  }
+
+  tell(state: HoldState): void {
+    const { onState } = this.#spec.settings
+    if (onState === null) return
+    try {
+      onState(state, this)
+    } catch (error) {
+      diagnostics.failed(this.#spec.name, error)
+    }
+  }
+
+  #release(): Promise<boolean> {
+    // The clock decides whether it is still ours, before anything is sent.
+    if (this.#hold.state === 'lost') return Promise.resolve(false)
+    this.#released = true
+    const ours = this.#hold.letGo(this)
+    this.tell('released')
+    this.#onReleased?.()
+    return ours
+  }
+}

@@ -1,0 +1,20 @@
+/** What a holder has. */
+
+/** 'at-risk': a renewal has failed, the lease still runs. 'lost' and 'released' are final. */
+export type HoldState = 'held' | 'at-risk' | 'lost' | 'released'
+
+export interface Held extends AsyncDisposable {
+  readonly name: string
+  /** The fencing token: larger than that of every earlier exclusive hold of the line. Give it to what you protect. */
+  readonly token: bigint
+  /** Aborts when the hold is lost (not when it is released), with the LockLostError as reason. Made when asked for. */
+  readonly signal: AbortSignal
+  /** Compares the clock each time it is read. */
+  readonly state: HoldState
+  /** What is left of the lease; 0 when it is no longer held. */
+  readonly remainingMs: number
+  /** Throws LockLostError after a loss and NotHeldError after a release; compares the clock, so it is right after a pause. */
+  assertHeld(): void
+  /** Lets go. True: it was still ours. Idempotent; does not reject when the store is out of reach. */
+  release(): Promise<boolean>
+}

@@ -1,0 +1,272 @@
+/**
+ * Keeps every place of a process alive: one heartbeat for all, and one loss timer that needs no I/O.
+ * A renewal only moves a deadline; whether it fails or hangs, the deadline is met by this process's own clock.
+ */
+import type { Entry, Place } from '../driver.ts'
+import type { Lease } from './lease.ts'
+import { type LeaseList, TtlClass } from './lease-list.ts'
+import type { Cancel, Runtime } from './runtime.ts'
+import { renewMs, usableMs } from './validity.ts'
+
+/** Who calls the store: this thread here, a worker thread where heartbeats must survive a blocked event loop. */
+export type Touch = (entries: readonly Entry[]) => Promise<(Place | null)[]>
+
+/** Places in one call, and calls in one turn of the event loop: a hundred thousand holds must not block it. */
+const BATCH = 500
+const BATCHES_PER_TURN = 4
+
+export class Keeper {
+  readonly #runtime: Runtime
+  readonly #touch: Touch
+  readonly #classes = new Map<number, TtlClass>()
+  readonly #looks = new Set<Lease>()
+  #awaited = 0
+  #cancel: Cancel | null = null
+  #firesAt = Number.POSITIVE_INFINITY
+  #keepsAlive = false
+  #closed = false
+
+  constructor(runtime: Runtime, touch: Touch) {
+    this.#runtime = runtime
+    this.#touch = touch
+  }
+
+  /** Begins to keep a place that the store has just answered for. */
+  add(lease: Lease): void {
+    const { ttlMs } = lease.entry
+    let kept = this.#classes.get(ttlMs)
+    if (kept === undefined) {
+      kept = new TtlClass(ttlMs, renewMs(ttlMs), usableMs(ttlMs))
+      this.#classes.set(ttlMs, kept)
+    }
+    lease.kept = kept
+    this.#rest(lease, kept)
+    if (lease.awaited) this.#awaited++
+    this.#arm(lease.sinceMonoMs + (lease.renewed ? kept.renewMs : kept.usableMs))
+  }
+
+  remove(lease: Lease): void {
+    if (lease.list === null) return
+    lease.list.remove(lease)
+    this.#looks.delete(lease)
+    if (lease.awaited) this.#letEnd()
+  }
+
+  /** A waiter has become a holder: nobody awaits it now, and a fixed lease is renewed no more. */
+  hold(lease: Lease, renewed: boolean): void {
+    if (lease.awaited) {
+      lease.awaited = false
+      if (lease.list !== null) this.#letEnd()
+    }
+    lease.renewed = renewed
+    if (!renewed && lease.list !== null && lease.kept !== null) {
+      lease.list.remove(lease)
+      this.#rest(lease, lease.kept)
+      this.#arm(lease.sinceMonoMs + lease.kept.usableMs)
+    }
+  }
+
+  /** With the last waiter gone, the timer must no longer keep the process from ending. */
+  #letEnd(): void {
+    this.#awaited--
+    if (this.#awaited > 0 || !this.#keepsAlive || this.#cancel === null) return
+    this.#cancel()
+    this.#cancel = null
+    this.#arm(this.#firesAt)
+  }
+
+  /** Asks the store about this place now; all that are asked for in one turn go in one call. */
+  look(lease: Lease): void {
+    // To ask is to renew, and a fixed lease must not be.
+    if (lease.list === null || !lease.renewed || this.#closed) return
+    if (lease.busy) {
+      lease.again = true
+      return
+    }
+    if (this.#looks.size === 0) queueMicrotask(() => this.#sendLooks())
+    this.#looks.add(lease)
+  }
+
+  /** Milliseconds that the place may still be believed in, by the clock that never steps. */
+  leftMs(lease: Lease): number {
+    return lease.sinceMonoMs + usableMs(lease.entry.ttlMs) - this.#runtime.now()
+  }
+
+  /** The monotonic clock stops while a machine sleeps, the wall clock does not: past its deadline the place must be asked for. */
+  isDoubtful(lease: Lease): boolean {
+    return this.#runtime.wallNow() >= lease.sinceWallMs + usableMs(lease.entry.ttlMs)
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#cancel?.()
+    this.#cancel = null
+    this.#looks.clear()
+  }
+
+  #rest(lease: Lease, kept: TtlClass): void {
+    ;(lease.renewed ? kept.resting : kept.exposed).insert(lease)
+  }
+
+  #arm(at: number): void {
+    const keepAlive = this.#awaited > 0
+    if (this.#closed || at === Number.POSITIVE_INFINITY) return
+    if (this.#cancel !== null && this.#firesAt <= at && (this.#keepsAlive || !keepAlive)) return
+    this.#cancel?.()
+    const firesAt = Math.min(at, this.#firesAt)
+    this.#firesAt = firesAt
+    this.#keepsAlive = keepAlive
+    this.#cancel = this.#runtime.after(firesAt - this.#runtime.now(), () => this.#tick(), keepAlive)
+  }
+
+  #tick(): void {
+    this.#cancel = null
+    this.#firesAt = Number.POSITIVE_INFINITY
+    let batches = BATCHES_PER_TURN
+    let next = Number.POSITIVE_INFINITY
+    for (const kept of this.#classes.values()) {
+      this.#expire(kept.exposed, kept)
+      this.#expire(kept.resting, kept)
+      this.#doubt(kept.exposed, kept)
+      this.#doubt(kept.resting, kept)
+      batches -= this.#renew(kept, batches)
+      next = Math.min(next, this.#dueAt(kept))
+      if (kept.exposed.head === null && kept.resting.head === null) this.#classes.delete(kept.ttlMs)
+    }
+    this.#arm(next)
+  }
+
+  #expire(list: LeaseList, kept: TtlClass): void {
+    const now = this.#runtime.now()
+    for (let lease = list.head; lease !== null && lease.sinceMonoMs + kept.usableMs <= now; lease = list.head) {
+      this.#end(lease, `its lease of ${kept.ttlMs} ms ran out before the store confirmed a renewal`)
+    }
+  }
+
+  /** A suspended machine has just resumed, or somebody set the clock: only the store knows. */
+  #doubt(list: LeaseList, kept: TtlClass): void {
+    const wallMs = this.#runtime.wallNow()
+    for (let lease = list.head, next: Lease | null; lease !== null; lease = next) {
+      next = lease.next
+      if (lease.sinceWallMs + kept.usableMs > wallMs) return
+      if (lease.renewed) this.look(lease)
+      else this.#end(lease, `by the wall clock its fixed lease of ${kept.ttlMs} ms has run out`)
+    }
+  }
+
+  #renew(kept: TtlClass, batchesMax: number): number {
+    const due = this.#runtime.now() - kept.renewMs
+    let batches = 0
+    while (batches < batchesMax) {
+      const batch: Lease[] = []
+      for (
+        let lease = kept.resting.head;
+        lease !== null && lease.sinceMonoMs <= due && batch.length < BATCH;
+        lease = kept.resting.head
+      ) {
+        this.#expose(lease, kept)
+        batch.push(lease)
+      }
+      if (batch.length === 0) break
+      this.#send(batch)
+      batches++
+    }
+    return batches
+  }
+
+  #expose(lease: Lease, kept: TtlClass): void {
+    lease.list?.remove(lease)
+    kept.exposed.insert(lease)
+    lease.busy = true
+  }
+
+  #dueAt(kept: TtlClass): number {
+    const renewal = kept.resting.head === null ? Number.POSITIVE_INFINITY : kept.resting.head.sinceMonoMs + kept.renewMs
+    const loss = kept.exposed.head === null ? Number.POSITIVE_INFINITY : kept.exposed.head.sinceMonoMs + kept.usableMs
+    return Math.min(renewal, loss)
+  }
+
+  #sendLooks(): void {
+    const batch: Lease[] = []
+    for (const lease of this.#looks) {
+      if (lease.list === null || lease.kept === null || lease.busy) continue
+      this.#expose(lease, lease.kept)
+      this.#arm(lease.sinceMonoMs + lease.kept.usableMs)
+      batch.push(lease)
+      if (batch.length === BATCH) this.#send(batch.splice(0))
+    }
+    this.#looks.clear()
+    if (batch.length > 0) this.#send(batch)
+  }
+
+  #send(batch: readonly Lease[]): void {
+    this.#touch(batch.map((lease) => lease.entry)).then(
+      (places) => this.#answered(batch, places),
+      (error: unknown) => this.#failed(batch, error),
+    )
+  }
+
+  #answered(batch: readonly Lease[], places: readonly (Place | null)[]): void {
+    if (this.#closed) return
+    let next = Number.POSITIVE_INFINITY
+    for (const [i, lease] of batch.entries()) {
+      lease.busy = false
+      const { kept } = lease
+      if (lease.list === null || kept === null) continue
+      const place = places[i]
+      if (place === null || place === undefined) {
+        this.#end(lease, 'its place is gone from the store')
+        continue
+      }
+      lease.list.remove(lease)
+      lease.take(place)
+      this.#rest(lease, kept)
+      next = Math.min(next, this.#dueAt(kept))
+      if (this.leftMs(lease) <= 0) {
+        // Read after its own deadline: the process slept over the answer. It proves nothing now.
+        this.#end(lease, `the store's answer was read after the lease of ${kept.ttlMs} ms had run out`)
+        continue
+      }
+      lease.listener.placed(place)
+      if (lease.again) {
+        lease.again = false
+        this.look(lease)
+      }
+    }
+    this.#arm(next)
+  }
+
+  /** One failed renewal means at risk, not lost: try again soon, until the deadline. */
+  #failed(batch: readonly Lease[], error: unknown): void {
+    if (this.#closed) return
+    const first = batch[0]
+    if (first === undefined) return
+    const pauseMs = Math.min(first.entry.ttlMs / 10, 1_000) * (0.5 + this.#runtime.random())
+    for (const lease of batch) {
+      if (lease.list !== null) lease.listener.risked(error)
+    }
+    this.#runtime.after(
+      pauseMs,
+      () => {
+        for (const lease of batch) {
+          lease.busy = false
+          lease.again = false
+          this.look(lease)
+        }
+      },
+      batch.some((lease) => lease.awaited),
+    )
+  }
+
+  #end(lease: Lease, reason: string): void {
+    this.remove(lease)
+    lease.listener.ended(reason)
+  }
+
+  /** Ends a place whose deadline a caller found passed before the timer could fire. */
+  expire(lease: Lease): void {
+    if (lease.list !== null && this.leftMs(lease) <= 0) {
+      this.#end(lease, `its lease of ${lease.entry.ttlMs} ms ran out before the store confirmed a renewal`)
+    }
+  }
+}

@@ -1,0 +1,112 @@
+/** A lock on one line: the same three methods for every primitive. */
+import { checkFunction } from './check.ts'
+import { Context, checkMode } from './context.ts'
+import type { Core } from './core.ts'
+import { LockLostError } from './errors.ts'
+import { Handle } from './handle.ts'
+import type { Held } from './held.ts'
+import { type AcquireOptions, resolveAcquire, type Wish } from './options.ts'
+import { timedOut } from './queue.ts'
+import type { Spec } from './spec.ts'
+import { Waiter } from './waiter.ts'
+
+/** Safe to share between any number of concurrent callers. */
+export interface Lock {
+  readonly name: string
+  /** Waits for the lock. Rejects with AcquireTimeoutError after `waitMs`, or with the signal's own reason when aborted. */
+  acquire(options?: AcquireOptions): Promise<Held>
+  /** One try: null when others have it. */
+  tryAcquire(options?: Pick<AcquireOptions, 'owner' | 'signal'>): Promise<Held | null>
+  /**
+   * Does work under the lock and releases it. The work's own error comes through; work that ends after the lock was lost
+   * rejects with a LockLostError that has its result; a failed release goes to diagnostics only.
+   */
+  using<T>(fn: (held: Held) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T>
+}
+
+/** The options of any lock; `permits` are refused by all but semaphores. */
+export type LineOptions = AcquireOptions & { readonly permits?: number }
+
+export class LineLock implements Lock {
+  protected readonly core: Core
+  protected readonly spec: Spec
+
+  constructor(core: Core, spec: Spec) {
+    this.core = core
+    this.spec = spec
+  }
+
+  get name(): string {
+    return this.spec.name
+  }
+
+  /** What this call asks of the line, and which options it has beyond those of every lock. */
+  protected specOf(_options: LineOptions | undefined): { readonly spec: Spec; readonly extra?: readonly string[] } {
+    return { spec: this.spec }
+  }
+
+  async acquire(options?: LineOptions): Promise<Held> {
+    return this.#acquire(options)
+  }
+
+  async tryAcquire(options?: Omit<LineOptions, 'waitMs'>): Promise<Held | null> {
+    const { spec, extra } = this.specOf(options)
+    return this.#ask(spec, resolveAcquire(options, true, extra))
+  }
+
+  async using<T>(fn: (held: Held) => T | PromiseLike<T>, options?: LineOptions): Promise<T> {
+    checkFunction('the work given to using', fn)
+    const handle = await this.#acquire(options)
+    let result: T
+    try {
+      const opens = this.spec.settings.reentrant && this.spec.mode !== 'permits'
+      result = opens ? await Context.run(this.core, handle, fn) : await fn(handle)
+    } catch (error) {
+      await handle.release()
+      throw error
+    }
+    if (await handle.release()) return result
+    const loss = handle.hold.loss
+    throw new LockLostError(
+      `${loss?.message ?? 'the lock was lost'}; the work had ended, its result is in \`result\``,
+      {
+        line: this.name,
+        result,
+        cause: loss ?? undefined,
+      },
+    )
+  }
+
+  async #acquire(options: LineOptions | undefined): Promise<Handle> {
+    const { spec, extra } = this.specOf(options)
+    const wish = resolveAcquire(options, false, extra)
+    const handle = await this.#ask(spec, wish)
+    if (handle === null) throw timedOut(this.name, wish.waitMs)
+    return handle
+  }
+
+  #ask(spec: Spec, wish: Wish): Promise<Handle | null> {
+    return new Promise((resolve, reject) => {
+      this.core.assertOpen()
+      if (wish.signal?.aborted === true) throw wish.signal.reason
+      const waiter = new Waiter(spec, wish, resolve, reject)
+      if (spec.settings.reentrant && spec.mode !== 'permits') {
+        if (wish.owner !== null) {
+          const hold = this.core.owners.find(wish.owner, spec.name)
+          if (hold !== null) {
+            checkMode(hold, spec)
+            waiter.resolve(new Handle(hold, spec, null))
+            return
+          }
+        } else {
+          const context = Context.find(this.core, spec.name)
+          if (context !== null) {
+            context.enter(waiter)
+            return
+          }
+        }
+      }
+      this.core.apply(waiter)
+    })
+  }
+}

@@ -1,0 +1,178 @@
+/** What callers may set: defaults and ranges, resolved once and frozen. */
+import type { Traits } from '../driver.ts'
+import { checkBoolean, checkFunction, checkKeys, checkOneOf, checkSpan, checkText, checkWhole, shown } from './check.ts'
+import { UnsupportedError, UsageError } from './errors.ts'
+import type { Held, HoldState } from './held.ts'
+import type { Runtime } from './runtime.ts'
+
+/** How one lock behaves; every member may also be set for all locks of an instance. */
+export interface LockOptions {
+  /** The lease: how long a dead holder keeps others waiting. Default 30 000; from `traits.ttlMsMin` to 86 400 000. */
+  readonly ttlMs?: number
+  /** Renew the lease while held. Default true; false makes it a fixed lease of `ttlMs`. */
+  readonly renew?: boolean
+  /** Give a hold up after this long. Default Infinity; at least 1. Renewal has no other upper bound. */
+  readonly maxHoldMs?: number
+  /** 'local' (default): callers of one process share a place. 'strict': each has its own, first come first served everywhere. */
+  readonly fairness?: 'local' | 'strict'
+  /** How often a shared place is handed on inside the process before it goes to the back of the line. Default 16; 0 to 1023. */
+  readonly handovers?: number
+  /** Whether work inside `using` may take the same lock again. Default true. Semaphores never re-enter. */
+  readonly reentrant?: boolean
+  /** Shown to people beside host and pid. Default ''; at most 200 bytes. */
+  readonly label?: string
+  /** Told of every change of a hold's state. What it throws goes to diagnostics. */
+  readonly onState?: (state: HoldState, held: Held) => void
+}
+
+/** How a Holdfast instance behaves. */
+export interface HoldfastOptions extends LockOptions {
+  /** Where its keys, tables or nodes live in the store. Default 'holdfast'; 1 to 128 bytes. */
+  readonly prefix?: string
+  /** How long the first connection, and a single try on a silent store, may take. Default 5 000; 1 to 600 000. */
+  readonly connectTimeoutMs?: number
+  /** Who renews: this thread, or a worker that a blocked event loop does not stop. Default 'main'. */
+  readonly heartbeat?: 'main' | 'worker'
+  /** How long a worker goes on for a silent main thread. Default 60 000; 1 000 to 86 400 000. */
+  readonly silenceMs?: number
+  /** Clocks, timers and randomness, for tests. Default: the real ones. */
+  readonly runtime?: Runtime
+}
+
+/** How one acquisition behaves. */
+export interface AcquireOptions {
+  /** How long to wait. Default Infinity; 0 is one try. */
+  readonly waitMs?: number
+  /** Ends the wait; the promise rejects with the signal's own reason. It does not end a hold. */
+  readonly signal?: AbortSignal
+  /** Who asks: the same object or symbol re-enters its own hold. Compared in this process only. */
+  readonly owner?: object | symbol
+}
+
+/** LockOptions with every member decided. */
+export interface LockSettings {
+  readonly ttlMs: number
+  readonly renew: boolean
+  readonly maxHoldMs: number
+  readonly fairness: 'local' | 'strict'
+  readonly handovers: number
+  readonly reentrant: boolean
+  readonly label: string
+  readonly onState: ((state: HoldState, held: Held) => void) | null
+}
+
+const TTL_MS_MAX = 86_400_000
+
+const DEFAULTS: LockSettings = Object.freeze({
+  ttlMs: 30_000,
+  renew: true,
+  maxHoldMs: Number.POSITIVE_INFINITY,
+  fairness: 'local',
+  handovers: 16,
+  reentrant: true,
+  label: '',
+  onState: null,
+})
+
+const LOCK_KEYS = Object.keys(DEFAULTS)
+const INSTANCE_KEYS = [...LOCK_KEYS, 'prefix', 'connectTimeoutMs', 'heartbeat', 'silenceMs', 'runtime']
+const ACQUIRE_KEYS = ['waitMs', 'signal', 'owner']
+
+export function resolveLock(given: LockOptions | undefined, base: LockSettings, traits: Traits): LockSettings {
+  if (given === undefined) return base
+  return settle(checkKeys('lock options', given, LOCK_KEYS), base, traits)
+}
+
+function settle(given: Record<string, unknown>, base: LockSettings, traits: Traits): LockSettings {
+  const pick = <K extends keyof LockSettings>(key: K, check: (value: unknown) => LockSettings[K]): LockSettings[K] =>
+    given[key] === undefined ? base[key] : check(given[key])
+  const settings: LockSettings = {
+    ttlMs: pick('ttlMs', (v) => checkWhole('ttlMs', v, traits.ttlMsMin, TTL_MS_MAX)),
+    renew: pick('renew', (v) => checkBoolean('renew', v)),
+    maxHoldMs: pick('maxHoldMs', (v) => checkSpan('maxHoldMs', v, 1)),
+    fairness: pick('fairness', (v) => checkOneOf('fairness', v, ['local', 'strict'])),
+    handovers: pick('handovers', (v) => checkWhole('handovers', v, 0, 1023)),
+    reentrant: pick('reentrant', (v) => checkBoolean('reentrant', v)),
+    label: pick('label', (v) => checkText('label', v, 200)),
+    onState: pick('onState', (v) => checkFunction('onState', v as NonNullable<LockSettings['onState']>)),
+  }
+  if (settings.fairness === 'strict' && !traits.fair) {
+    throw new UnsupportedError(`fairness 'strict' can't be kept on this store: ${traits.safety}`)
+  }
+  return Object.freeze(settings)
+}
+
+export interface InstanceSettings {
+  readonly lock: LockSettings
+  readonly connectTimeoutMs: number
+}
+
+export const PREFIX = 'holdfast'
+export const CONNECT_TIMEOUT_MS = 5_000
+
+/** Checks all that can be checked before a driver exists; a lease is checked against the store's minimum afterwards. */
+export function checkInstanceOptions(options: HoldfastOptions): void {
+  const given = checkKeys('options', options, INSTANCE_KEYS)
+  if (given.prefix !== undefined && checkText('prefix', given.prefix, 128) === '') {
+    throw new UsageError('prefix must be 1 to 128 bytes, given ""')
+  }
+  if (given.connectTimeoutMs !== undefined) checkWhole('connectTimeoutMs', given.connectTimeoutMs, 1, 600_000)
+  if (given.silenceMs !== undefined) checkWhole('silenceMs', given.silenceMs, 1_000, TTL_MS_MAX)
+  if (given.heartbeat !== undefined) checkOneOf('heartbeat', given.heartbeat, ['main', 'worker'])
+  if (given.heartbeat === 'worker') {
+    throw new UnsupportedError("heartbeat 'worker' is not built yet; use 'main' and keep the event loop free")
+  }
+  settle(pickKeys(given, LOCK_KEYS), DEFAULTS, ANY_STORE)
+}
+
+export function resolveInstance(options: HoldfastOptions, traits: Traits): InstanceSettings {
+  checkInstanceOptions(options)
+  return {
+    lock: settle(pickKeys(options as Record<string, unknown>, LOCK_KEYS), DEFAULTS, traits),
+    connectTimeoutMs: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
+  }
+}
+
+// Stands in for the store's traits while there is no store yet: it refuses only what every store would refuse.
+const ANY_STORE: Traits = {
+  fair: true,
+  fenced: true,
+  counting: true,
+  push: 'answer',
+  ttlMsMin: 1,
+  scope: 'network',
+  safety: '',
+}
+
+function pickKeys(given: Record<string, unknown>, keys: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(keys.filter((key) => given[key] !== undefined).map((key) => [key, given[key]]))
+}
+
+/** AcquireOptions with every member decided. */
+export interface Wish {
+  readonly waitMs: number
+  readonly signal: AbortSignal | null
+  readonly owner: object | symbol | null
+}
+
+const PATIENT: Wish = Object.freeze({ waitMs: Number.POSITIVE_INFINITY, signal: null, owner: null })
+const IMPATIENT: Wish = Object.freeze({ waitMs: 0, signal: null, owner: null })
+
+/** `once` is tryAcquire: one try, and `waitMs` is not an option. */
+export function resolveAcquire(given: AcquireOptions | undefined, once: boolean, extra: readonly string[] = []): Wish {
+  if (given === undefined) return once ? IMPATIENT : PATIENT
+  const allowed = once ? ACQUIRE_KEYS.slice(1) : ACQUIRE_KEYS
+  const { waitMs, signal, owner } = checkKeys('acquire options', given, [...allowed, ...extra])
+  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+    throw new UsageError(`signal must be an AbortSignal, given ${shown(signal)}`)
+  }
+  const kind = typeof owner
+  if (owner !== undefined && (owner === null || (kind !== 'object' && kind !== 'symbol' && kind !== 'function'))) {
+    throw new UsageError(`owner must be an object or a symbol, given ${shown(owner)}`)
+  }
+  return {
+    waitMs: once ? 0 : waitMs === undefined ? Number.POSITIVE_INFINITY : checkSpan('waitMs', waitMs),
+    signal: (signal as AbortSignal | undefined) ?? null,
+    owner: (owner as object | symbol | undefined) ?? null,
+  }
+}

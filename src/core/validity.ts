@@ -1,0 +1,22 @@
+/** How long an answer may be believed: counted from before the request was sent, minus what two clocks may drift apart. */
+import type { Instant } from '../driver.ts'
+import type { Runtime } from './runtime.ts'
+
+/** Clock rates differ; a client gives up a little before the store may. */
+export function driftMs(ttlMs: number): number {
+  return ttlMs * 0.01 + 2
+}
+
+/** The part of the lease that a holder may use. */
+export function usableMs(ttlMs: number): number {
+  return Math.max(0, ttlMs - driftMs(ttlMs))
+}
+
+/** Heartbeats come at a third of the lease: two may fail and the third still comes in time. */
+export function renewMs(ttlMs: number): number {
+  return ttlMs / 3
+}
+
+export function instant(runtime: Pick<Runtime, 'now' | 'wallNow'>): Instant {
+  return { monoMs: runtime.now(), wallMs: runtime.wallNow() }
+}

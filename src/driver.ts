@@ -1,0 +1,155 @@
+/**
+ * The contract between Holdfast's core and a store: the only seam. A driver keeps lines; every rule about locks is in core.
+ *
+ * A *line* has a name and a capacity. A contender takes a *place* in it: numbered, leased, weighted.
+ * It is granted when the weight ahead of it plus its own weight fits into the capacity, see `isGranted`.
+ *
+ * The laws (docs/laws.md; each is a named case of `holdfast/conformance`):
+ * - exclusion: live granted weights never exceed the capacity.
+ * - owner: a late or foreign leave never frees a successor.
+ * - life: a dead client's place lapses.
+ * - order: places become visible in token order; nothing is ever inserted ahead of an existing place.
+ * - tokens: they rise, also across an empty line and a restart, and stay below 2^53.
+ * - clock: lapse is judged by the store's clock, in the same atomic step as the answer.
+ * - enter is idempotent by id; an id that has lapsed or left never comes back. touch never revives. leave is idempotent.
+ * - watch may be late, lost, doubled or false; that costs at most one heartbeat.
+ * - grant: once true it stays true while the place lives, so a stale reply may be trusted until the place's own deadline.
+ * - capacity: a property of the line while anyone is in it; another value is a CapacityMismatchError and leaves no trace.
+ * - names: 1 to 512 bytes of well-formed UTF-8 are legal, distinct, and round-trip.
+ * - settle: every call settles, within a time-out of the driver's own; "no answer" is a StoreUnreachableError.
+ */
+
+/** A moment of this process, on both of its clocks: the monotonic one stops while the machine is suspended. */
+export interface Instant {
+  readonly monoMs: number
+  readonly wallMs: number
+}
+
+/** One contender for one place. The caller picks the id, so that a lost reply can be asked for again. */
+export interface Entry {
+  readonly line: string
+  /** 128 random bits in hex: names one place, once. Whoever knows it can forge the owner, so it is never shown. */
+  readonly id: string
+  /** 1 to `capacity`. */
+  readonly weight: number
+  readonly capacity: number
+  readonly ttlMs: number
+  /** JSON for people, at most 1 kB: `{ label, host, pid, … }`. */
+  readonly data: string
+}
+
+/** Where a contender stands, as of one answer of the store. */
+export interface Place {
+  /** The number of the place: the root of the fencing token. */
+  readonly token: bigint
+  /** Live weight in front of it. The store may stop counting once the answer is "blocked", never earlier. */
+  readonly ahead: number
+  /** Until the earliest of those in front can lapse; null when nobody is in front or the store will tell. */
+  readonly recheckMs: number | null
+  /** The instant before the request was sent that last renewed this place's lease. */
+  readonly since: Instant
+  /** Somebody stands behind it. */
+  readonly wanted: boolean
+}
+
+/** What a store may send along with a wake-up: the place that is now granted. */
+export interface Push {
+  readonly id: string
+  readonly token: bigint
+}
+
+/** Called by the driver when a place may have changed. With a push, and where `traits.push` is 'answer', it is the grant. */
+export type Wake = (push?: Push) => void
+
+/** Ends a watch. Never throws; a wake may still come. */
+export type Stop = () => void
+
+/** What a store can carry. What it can't is refused openly, with an UnsupportedError. */
+export interface Traits {
+  /** First come, first served. */
+  readonly fair: boolean
+  /** Tokens rise, so that a guard can refuse a stale holder. */
+  readonly fenced: boolean
+  /** Capacities shared by several weights are safe (semaphores). */
+  readonly counting: boolean
+  /** Whether `watch` is fed by the store, and whether a push may be taken as the grant itself. */
+  readonly push: 'none' | 'hint' | 'answer'
+  /** The smallest lease the store can keep. */
+  readonly ttlMsMin: number
+  /** Who can share a line: tasks of one process, processes of one host, or hosts of a network. */
+  readonly scope: 'process' | 'host' | 'network'
+  /** What is promised, and what breaks it, in one or two sentences. */
+  readonly safety: string
+}
+
+/** A place as shown to people. It has no id: who knows an id can forge. */
+export interface PlaceView {
+  readonly token: bigint
+  readonly weight: number
+  readonly ageMs: number
+  readonly leftMs: number
+  readonly label: string
+  readonly host: string
+  readonly pid: number
+}
+
+/** A line as shown to people, places in order. */
+export interface LineView {
+  readonly name: string
+  readonly capacity: number
+  readonly holders: readonly PlaceView[]
+  readonly waiters: readonly PlaceView[]
+}
+
+/** A change to a cell: applied only if the cell's version is still `version`. */
+export interface Change {
+  /** 0n: the cell must be absent. */
+  readonly version: bigint
+  /** null deletes the cell. */
+  readonly next: string | null
+  /** How long the cell lives by the store's clock; 0 for ever. */
+  readonly ttlMs: number
+  /** Stored with the cell: a repeated change that finds its own nonce has succeeded. */
+  readonly nonce: string
+}
+
+/** A cell after a swap. The change was applied if the nonce is its own; versions obey the token law. */
+export interface CellView {
+  /** 0n when absent. */
+  readonly version: bigint
+  readonly value: string | null
+  /** The nonce of the change that wrote this version; null when absent and never written. */
+  readonly nonce: string | null
+}
+
+/** A store. Methods reject with the errors of core/errors.ts; nothing is thrown synchronously. */
+export interface Driver {
+  readonly name: string
+  readonly traits: Traits
+  /**
+   * Joins the line, or answers where this id stands already (and renews it, like touch).
+   * null: there is no room and `wait` is false (no trace is left), or the id is dead.
+   */
+  enter(entry: Entry, wait: boolean): Promise<Place | null>
+  /** Heartbeat and look, one call for many. null: lapsed, for good. */
+  touch(entries: readonly Entry[]): Promise<(Place | null)[]>
+  /** Gives the place up; unknown ids are fine. With `afterMs` the place stays that long, unrenewed. */
+  leave(entry: Entry, afterMs?: number): Promise<void>
+  /** Wakes when this place may have changed, or (id null) when anything in the line has. In force once settled. */
+  watch(line: string, id: string | null, wake: Wake): Stop | Promise<Stop>
+  /** The lines whose names begin with the prefix. */
+  list(prefix: string): AsyncIterable<LineView>
+  /** Compare-and-set on a cell; a null change only reads. */
+  swap(key: string, change: Change | null): Promise<CellView>
+  /** Forbids the renewal of the places granted now; with `now` they go at once. Answers how many. */
+  break(line: string, now: boolean): Promise<number>
+  /** Makes the schema, on stores that have one. */
+  setup?(): Promise<void>
+  /** Lets go of connections of its own making; a client it was given stays open. */
+  close(): Promise<void>
+}
+
+/** The one rule: written here, and nowhere else. */
+export function isGranted(entry: Pick<Entry, 'weight' | 'capacity'>, place: Pick<Place, 'ahead'>): boolean {
+  return place.ahead + entry.weight <= entry.capacity
+}

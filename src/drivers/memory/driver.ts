@@ -1,0 +1,106 @@
+/** The memory driver: lines shared by the tasks of one process, and the worked example of a driver. */
+import type { Runtime } from '../../core/runtime.ts'
+import { instant } from '../../core/validity.ts'
+import type { CellView, Change, Driver, Entry, Instant, LineView, Place, Stop, Traits, Wake } from '../../driver.ts'
+import { placeView } from '../view.ts'
+import type { Standing } from './line.ts'
+import { type Answer, grantedPlaces, MemoryStore, type StoreListener } from './store.ts'
+
+const TRAITS: Traits = Object.freeze({
+  fair: true,
+  fenced: true,
+  counting: true,
+  push: 'answer',
+  ttlMsMin: 1,
+  scope: 'process',
+  safety: 'Holds within this process; nothing survives it, and no other process sees it.',
+})
+
+/** The lines that several memory drivers of one process share. */
+export class MemoryHub implements StoreListener {
+  readonly store: MemoryStore = new MemoryStore(this)
+  readonly #wakes = new Map<string, Wake>()
+  readonly #observers = new Map<string, Set<Wake>>()
+
+  granted(place: Standing): void {
+    this.#wakes.get(place.id)?.({ id: place.id, token: place.token })
+  }
+
+  broken(place: Standing): void {
+    this.#wakes.get(place.id)?.()
+  }
+
+  changed(line: string): void {
+    if (this.#observers.size === 0) return
+    for (const wake of this.#observers.get(line) ?? []) wake()
+  }
+
+  watch(line: string, id: string | null, wake: Wake): Stop {
+    if (id !== null) {
+      this.#wakes.set(id, wake)
+      return () => this.#wakes.delete(id)
+    }
+    const wakes = this.#observers.get(line) ?? new Set()
+    this.#observers.set(line, wakes.add(wake))
+    return () => {
+      wakes.delete(wake)
+      if (wakes.size === 0) this.#observers.delete(line)
+    }
+  }
+}
+
+export class MemoryDriver implements Driver {
+  readonly name = 'memory'
+  readonly traits: Traits = TRAITS
+  readonly #hub: MemoryHub
+  readonly #runtime: Pick<Runtime, 'now' | 'wallNow'>
+
+  constructor(hub: MemoryHub, runtime: Pick<Runtime, 'now' | 'wallNow'>) {
+    this.#hub = hub
+    this.#runtime = runtime
+  }
+
+  // An async method turns what the store throws into a rejection, as every driver must.
+  async enter(entry: Entry, wait: boolean): Promise<Place | null> {
+    const since = instant(this.#runtime)
+    return toPlace(this.#hub.store.enter(entry, wait, since.monoMs), since)
+  }
+
+  async touch(entries: readonly Entry[]): Promise<(Place | null)[]> {
+    const since = instant(this.#runtime)
+    return entries.map((entry) => toPlace(this.#hub.store.touch(entry, since.monoMs), since))
+  }
+
+  async leave(entry: Entry, afterMs = 0): Promise<void> {
+    this.#hub.store.leave(entry, afterMs, this.#runtime.now())
+  }
+
+  watch(line: string, id: string | null, wake: Wake): Stop {
+    return this.#hub.watch(line, id, wake)
+  }
+
+  async *list(prefix: string): AsyncGenerator<LineView> {
+    const now = this.#runtime.now()
+    for (const line of this.#hub.store.lines(prefix, now)) {
+      const holders = grantedPlaces(line)
+      const waiters: Standing[] = []
+      for (let place = holders.at(-1)?.next ?? null; place !== null; place = place.next) waiters.push(place)
+      const show = (place: Standing) => placeView(place, { ageMs: now - place.enteredAt, leftMs: place.lapsesAt - now })
+      yield { name: line.name, capacity: line.capacity, holders: holders.map(show), waiters: waiters.map(show) }
+    }
+  }
+
+  async swap(key: string, change: Change | null): Promise<CellView> {
+    return this.#hub.store.cells.swap(key, change, this.#runtime.now())
+  }
+
+  async break(line: string, now: boolean): Promise<number> {
+    return this.#hub.store.break(line, now, this.#runtime.now())
+  }
+
+  async close(): Promise<void> {}
+}
+
+function toPlace(answer: Answer | null, since: Instant): Place | null {
+  return answer === null ? null : { ...answer, since }
+}

@@ -1,0 +1,196 @@
+/**
+ * The whole store as a state machine: lines, cells, dead ids. It has no clock of its own: each request brings the store's
+ * time, so that the same code serves the memory driver and the simulator.
+ */
+import { CapacityMismatchError } from '../../core/errors.ts'
+import type { Entry } from '../../driver.ts'
+import { Cells } from './cells.ts'
+import { MemoryLine, type Standing } from './line.ts'
+
+/** A place as the store sees it; the driver adds when it asked. */
+export interface Answer {
+  readonly token: bigint
+  readonly ahead: number
+  readonly recheckMs: number | null
+  readonly wanted: boolean
+}
+
+/** Told after each step: who has become granted, who was put out, and that the line has changed. */
+export interface StoreListener {
+  granted(place: Standing): void
+  broken(place: Standing): void
+  changed(line: string): void
+}
+
+export class MemoryStore {
+  readonly cells: Cells = new Cells(() => ++this.#counter)
+  readonly #listener: StoreListener
+  readonly #lines = new Map<string, MemoryLine>()
+  readonly #places = new Map<string, Standing>()
+  /** Ids that left before they entered, and until when a late enter of theirs must be refused. */
+  readonly #dead = new Map<string, number>()
+  /** One counter for all lines: tokens rise also across an empty line, and need no memory of it. */
+  #counter = 0n
+
+  constructor(listener: StoreListener) {
+    this.#listener = listener
+  }
+
+  enter(entry: Entry, wait: boolean, now: number): Answer | null {
+    const line = this.#lines.get(entry.line)
+    if (line !== undefined) this.#purge(line, now)
+    const present = this.#places.get(entry.id)
+    if (present !== undefined) return this.#renew(present, now)
+    if (this.#isDead(entry.id, now)) return null
+    return this.#join(entry, wait, now)
+  }
+
+  touch(entry: Entry, now: number): Answer | null {
+    const place = this.#places.get(entry.id)
+    if (place === undefined) return null
+    // Judged by the line as it is now: a lapsed place is removed here, and never comes back.
+    this.#purge(place.line, now)
+    return this.#places.get(entry.id) === place ? this.#renew(place, now) : null
+  }
+
+  leave(entry: Entry, afterMs: number, now: number): void {
+    const place = this.#places.get(entry.id)
+    if (place === undefined) {
+      this.#bury(entry.id, now + entry.ttlMs, now)
+      return
+    }
+    this.#purge(place.line, now)
+    if (this.#places.get(entry.id) !== place) return
+    if (afterMs > 0) {
+      place.broken = true
+      place.lapsesAt = now + afterMs
+      place.line.lapsesFrom = Math.min(place.line.lapsesFrom, place.lapsesAt)
+      return
+    }
+    this.#remove(place)
+    this.#settle(place.line)
+  }
+
+  break(name: string, atOnce: boolean, now: number): number {
+    const line = this.#lines.get(name)
+    if (line === undefined) return 0
+    this.#purge(line, now)
+    const holders = grantedPlaces(line)
+    for (const place of holders) {
+      place.broken = true
+      if (atOnce) this.#remove(place)
+      this.#listener.broken(place)
+    }
+    if (holders.length > 0) this.#settle(line)
+    return holders.length
+  }
+
+  /** The lines with somebody in them, in the order of their names. */
+  lines(prefix: string, now: number): MemoryLine[] {
+    const found = [...this.#lines.values()].filter((line) => line.name.startsWith(prefix))
+    for (const line of found) this.#purge(line, now)
+    return found.filter((line) => line.head !== null).sort((a, b) => (a.name < b.name ? -1 : 1))
+  }
+
+  #join(entry: Entry, wait: boolean, now: number): Answer | null {
+    const line = this.#lines.get(entry.line) ?? new MemoryLine(entry.line, entry.capacity)
+    if (line.capacity !== entry.capacity) {
+      throw new CapacityMismatchError(
+        `line ${JSON.stringify(entry.line)} has capacity ${line.capacity} while it is in use, asked for ${entry.capacity}`,
+        { line: entry.line },
+      )
+    }
+    const place: Standing = {
+      id: entry.id,
+      token: this.#counter + 1n,
+      weight: entry.weight,
+      ttlMs: entry.ttlMs,
+      data: entry.data,
+      line,
+      enteredAt: now,
+      lapsesAt: now + entry.ttlMs,
+      granted: false,
+      broken: false,
+      prev: null,
+      next: null,
+    }
+    const { ahead, lapsesAt } = line.inFront(place)
+    place.granted = ahead + place.weight <= line.capacity
+    if (!place.granted && !wait) return null
+    this.#counter++
+    if (line.head === null) this.#lines.set(line.name, line)
+    line.append(place)
+    this.#places.set(place.id, place)
+    this.#listener.changed(line.name)
+    return { token: place.token, ahead, recheckMs: ahead === 0 ? null : lapsesAt - now, wanted: false }
+  }
+
+  #renew(place: Standing, now: number): Answer | null {
+    if (place.broken) return null
+    place.lapsesAt = now + place.ttlMs
+    const { ahead, lapsesAt } = place.line.inFront(place)
+    if (ahead + place.weight <= place.line.capacity) place.granted = true
+    return {
+      token: place.token,
+      ahead,
+      recheckMs: ahead === 0 ? null : lapsesAt - now,
+      wanted: place.next !== null,
+    }
+  }
+
+  #purge(line: MemoryLine, now: number): void {
+    if (now < line.lapsesFrom) return
+    let lapsesFrom = Number.POSITIVE_INFINITY
+    let removed = false
+    for (let place = line.head, next: Standing | null; place !== null; place = next) {
+      next = place.next
+      if (place.lapsesAt <= now) {
+        this.#remove(place)
+        removed = true
+      } else {
+        lapsesFrom = Math.min(lapsesFrom, place.lapsesAt)
+      }
+    }
+    line.lapsesFrom = lapsesFrom
+    // Every step that removes places tells the newly granted, not only leave.
+    if (removed) this.#settle(line)
+  }
+
+  #remove(place: Standing): void {
+    place.line.remove(place)
+    this.#places.delete(place.id)
+  }
+
+  #settle(line: MemoryLine): void {
+    if (line.head === null) this.#lines.delete(line.name)
+    else for (const place of line.newlyGranted()) this.#listener.granted(place)
+    this.#listener.changed(line.name)
+  }
+
+  /** leave overtakes its own delayed enter: the enter must find that it is too late. */
+  #bury(id: string, until: number, now: number): void {
+    for (const [other, end] of this.#dead) {
+      if (end > now) break
+      this.#dead.delete(other)
+    }
+    this.#dead.set(id, until)
+  }
+
+  #isDead(id: string, now: number): boolean {
+    if (this.#dead.size === 0) return false
+    const until = this.#dead.get(id)
+    return until !== undefined && now < until
+  }
+}
+
+/** The places granted now: those of the front whose weights fit together. */
+export function grantedPlaces(line: MemoryLine): Standing[] {
+  const granted: Standing[] = []
+  let used = 0
+  for (let place = line.head; place !== null; place = place.next) {
+    used += place.weight
+    if (used > line.capacity) break
+    granted.push(place)
+  }
+  return granted
+}

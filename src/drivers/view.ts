@@ -1,0 +1,32 @@
+/** How drivers turn a stored place into what people see. */
+import type { PlaceView } from '../driver.ts'
+
+interface Stored {
+  readonly token: bigint
+  readonly weight: number
+  readonly data: string
+}
+
+export function placeView(stored: Stored, times: { readonly ageMs: number; readonly leftMs: number }): PlaceView {
+  const who = readData(stored.data)
+  return {
+    token: stored.token,
+    weight: stored.weight,
+    ageMs: Math.max(0, Math.round(times.ageMs)),
+    leftMs: Math.max(0, Math.round(times.leftMs)),
+    label: typeof who.label === 'string' ? who.label : '',
+    host: typeof who.host === 'string' ? who.host : '',
+    pid: typeof who.pid === 'number' ? who.pid : 0,
+  }
+}
+
+/** Another program may have written it: what is not an object of ours is shown as nothing. */
+function readData(data: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(data)
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+  } catch (error) {
+    if (error instanceof SyntaxError) return {}
+    throw error
+  }
+}

@@ -1,0 +1,115 @@
+/** An open instance: the locks of one store. */
+import { checkBoolean, checkKeys, checkName, checkText } from './core/check.ts'
+import { Core } from './core/core.ts'
+import { ISSUES_PER_PLACE } from './core/hold.ts'
+import type { Lock } from './core/lock.ts'
+import {
+  type HoldfastOptions,
+  type LockOptions,
+  type LockSettings,
+  resolveInstance,
+  resolveLock,
+} from './core/options.ts'
+import type { Driver, LineView, PlaceView, Traits } from './driver.ts'
+import { type Cell, StoreCell } from './primitives/cell.ts'
+import { mutex } from './primitives/mutex.ts'
+import { type RwLock, rwLock } from './primitives/rw-lock.ts'
+import { type Semaphore, semaphore } from './primitives/semaphore.ts'
+import { system } from './system.ts'
+
+export interface Holdfast extends AsyncDisposable {
+  /** What the store can carry. */
+  readonly traits: Traits
+  /** One holder at a time. */
+  mutex(name: string, options?: LockOptions): Lock
+  /** Up to `permits` at a time; 1 to 1 000 000. All users of the name must agree on the number. */
+  semaphore(name: string, permits: number, options?: LockOptions): Semaphore
+  /** Many readers or one writer. */
+  rwLock(name: string, options?: LockOptions): RwLock
+  /** A small shared value with a version. */
+  cell<T>(key: string): Cell<T>
+  /** Who holds and who waits, line by line; only names that begin with `prefix` (default ''). */
+  list(options?: { readonly prefix?: string }): AsyncIterable<LineView>
+  /**
+   * Takes the line from its holders: their leases are renewed no more, and others are served once they have run out.
+   * With `now` others are served at once, and two may act at the same time. Answers how many places were broken.
+   */
+  break(name: string, options?: { readonly now?: boolean }): Promise<number>
+  /** Makes the schema on SQL servers; does nothing elsewhere. */
+  setup(): Promise<void>
+  /** Gives back all holds and rejects all waiters. A client it was given stays open. */
+  close(): Promise<void>
+}
+
+class Instance implements Holdfast {
+  readonly #core: Core
+  readonly #settings: LockSettings
+
+  constructor(core: Core, settings: LockSettings) {
+    this.#core = core
+    this.#settings = settings
+  }
+
+  get traits(): Traits {
+    return this.#core.driver.traits
+  }
+
+  mutex(name: string, options?: LockOptions): Lock {
+    return mutex(this.#core, checkName('a lock name', name), this.#resolve(options))
+  }
+
+  semaphore(name: string, permits: number, options?: LockOptions): Semaphore {
+    return semaphore(this.#core, checkName('a lock name', name), permits, this.#resolve(options))
+  }
+
+  rwLock(name: string, options?: LockOptions): RwLock {
+    return rwLock(this.#core, checkName('a lock name', name), this.#resolve(options))
+  }
+
+  cell<T>(key: string): Cell<T> {
+    return new StoreCell(this.#core, checkName('a cell key', key))
+  }
+
+  async *list(options?: { readonly prefix?: string }): AsyncGenerator<LineView> {
+    const { prefix = '' } = checkKeys('list options', options, ['prefix'])
+    this.#core.assertOpen()
+    for await (const line of this.#core.driver.list(checkText('prefix', prefix, 512))) {
+      yield { ...line, holders: line.holders.map(asHeldToken), waiters: line.waiters.map(asHeldToken) }
+    }
+  }
+
+  async break(name: string, options?: { readonly now?: boolean }): Promise<number> {
+    const { now = false } = checkKeys('break options', options, ['now'])
+    checkName('a lock name', name)
+    this.#core.assertOpen()
+    return this.#core.driver.break(name, checkBoolean('now', now))
+  }
+
+  async setup(): Promise<void> {
+    this.#core.assertOpen()
+    await this.#core.driver.setup?.()
+  }
+
+  close(): Promise<void> {
+    return this.#core.close()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  #resolve(options: LockOptions | undefined): LockSettings {
+    this.#core.assertOpen()
+    return resolveLock(options, this.#settings, this.#core.driver.traits)
+  }
+}
+
+/** What people see compares with `held.token`: the first issue of the place. */
+function asHeldToken(place: PlaceView): PlaceView {
+  return { ...place, token: place.token * ISSUES_PER_PLACE }
+}
+
+export function makeInstance(driver: Driver, options: HoldfastOptions): Holdfast {
+  const settings = resolveInstance(options, driver.traits)
+  return new Instance(new Core(driver, options.runtime ?? system, settings.connectTimeoutMs), settings.lock)
+}

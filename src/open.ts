@@ -1,0 +1,49 @@
+/** Turns a URL into an instance: the scheme picks the driver, which is loaded only then. */
+import { shown } from './core/check.ts'
+import { UsageError } from './core/errors.ts'
+import { checkInstanceOptions, type HoldfastOptions } from './core/options.ts'
+import type { Driver } from './driver.ts'
+import { type Holdfast, makeInstance } from './holdfast.ts'
+import { parseStoreUrl, type StoreUrl } from './store-url.ts'
+
+type Open = (url: StoreUrl, options: HoldfastOptions) => Promise<Driver>
+
+/** Every scheme, and how its driver is opened. */
+const SCHEMES: Record<string, Open> = {
+  async memory(url) {
+    const { memory } = await import('./drivers/memory/index.ts')
+    return memory(url.rest === '' ? {} : { name: url.rest })
+  },
+}
+
+/**
+ * Opens a store and gives the locks on it.
+ * @param store a URL such as `redis://localhost:6379` or `memory:`, or a driver from one of the subpaths.
+ */
+export async function holdfast(
+  store: string | URL | Driver = 'memory:',
+  options: HoldfastOptions = {},
+): Promise<Holdfast> {
+  if (isDriver(store)) {
+    return makeInstance(store, options)
+  }
+  if (typeof store !== 'string' && !(store instanceof URL)) {
+    throw new UsageError(`a store must be a URL or a driver, given ${shown(store)}`)
+  }
+  const url = parseStoreUrl(String(store), Object.keys(SCHEMES))
+  // What was given in code wins over what stands in the URL.
+  const merged: HoldfastOptions = { ...url.options, ...options }
+  checkInstanceOptions(merged)
+  const open = SCHEMES[url.scheme] as Open
+  const driver = await open(url, merged)
+  try {
+    return makeInstance(driver, merged)
+  } catch (error) {
+    await driver.close()
+    throw error
+  }
+}
+
+function isDriver(store: unknown): store is Driver {
+  return typeof store === 'object' && store !== null && 'enter' in store && 'traits' in store
+}

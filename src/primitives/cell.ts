@@ -1,0 +1,127 @@
+/** A small shared value with a version: read it, write it if nobody else has, or let `update` do both until it fits. */
+import { checkFunction, checkKeys, checkSpan, shown } from '../core/check.ts'
+import type { Core } from '../core/core.ts'
+import { AcquireTimeoutError, OutcomeUnknownError, StoreUnreachableError, UsageError } from '../core/errors.ts'
+import type { CellView } from '../driver.ts'
+
+/** A value and the version it has. `undefined` with version 0n: there is none. */
+export interface Versioned<T> {
+  readonly value: T | undefined
+  readonly version: bigint
+}
+
+export interface UpdateOptions {
+  /** How long to go on against others that write. Default 10 000; Infinity allowed. */
+  readonly waitMs?: number
+  readonly signal?: AbortSignal
+}
+
+export interface Cell<T> {
+  readonly key: string
+  read(): Promise<Versioned<T>>
+  /** Writes if the cell still has that version (0n: still absent). The new version, or null: somebody else was faster. */
+  write(value: T, version: bigint): Promise<bigint | null>
+  /** Removes the cell if it still has that version. False: somebody else was faster. */
+  remove(version: bigint): Promise<boolean>
+  /** Reads, computes and writes, again until nobody came between. `fn` may run several times. */
+  update(fn: (value: T | undefined) => T | PromiseLike<T>, options?: UpdateOptions): Promise<Versioned<T>>
+}
+
+const VALUE_BYTES_MAX = 65_536
+const UPDATE_WAIT_MS = 10_000
+
+export class StoreCell<T> implements Cell<T> {
+  readonly key: string
+  readonly #core: Core
+
+  constructor(core: Core, key: string) {
+    this.#core = core
+    this.key = key
+  }
+
+  async read(): Promise<Versioned<T>> {
+    this.#core.assertOpen()
+    const { view } = await this.#ask(() => this.#core.driver.swap(this.key, null))
+    return this.#parse(view)
+  }
+
+  async write(value: T, version: bigint): Promise<bigint | null> {
+    const written = await this.#swap(this.#encode(value), version)
+    return written?.version ?? null
+  }
+
+  async remove(version: bigint): Promise<boolean> {
+    return (await this.#swap(null, version)) !== null
+  }
+
+  async update(fn: (value: T | undefined) => T | PromiseLike<T>, options?: UpdateOptions): Promise<Versioned<T>> {
+    checkFunction('the function given to update', fn)
+    const given = checkKeys('update options', options, ['waitMs', 'signal'])
+    const waitMs = given.waitMs === undefined ? UPDATE_WAIT_MS : checkSpan('waitMs', given.waitMs)
+    const { runtime } = this.#core
+    const until = runtime.now() + waitMs
+    for (let tries = 0; ; tries++) {
+      options?.signal?.throwIfAborted()
+      const before = await this.read()
+      const value = await fn(before.value)
+      const version = await this.write(value, before.version)
+      if (version !== null) return { value, version }
+      if (runtime.now() >= until) {
+        throw new AcquireTimeoutError(
+          `cell ${JSON.stringify(this.key)}: others were faster ${tries + 1} times in ${waitMs} ms`,
+          { line: this.key },
+        )
+      }
+      await this.#pause(Math.min(2 ** Math.min(tries, 6), 50) * runtime.random())
+    }
+  }
+
+  async #swap(next: string | null, version: bigint): Promise<CellView | null> {
+    this.#core.assertOpen()
+    if (typeof version !== 'bigint' || version < 0n) {
+      throw new UsageError(`version must be a bigint from read(), 0n for an absent cell, given ${shown(version)}`)
+    }
+    const change = { version, next, ttlMs: 0, nonce: this.#core.runtime.randomId() }
+    const { view, doubted } = await this.#ask(() => this.#core.driver.swap(this.key, change))
+    if (view.nonce === change.nonce) return view
+    if (!doubted) return null
+    // The first request got no answer and the cell has moved on: it was overwritten, or never written.
+    throw new OutcomeUnknownError(
+      `cell ${JSON.stringify(this.key)}: a write got no answer, and others have written since; read it again`,
+      { line: this.key },
+    )
+  }
+
+  /** Asks until there is an answer; the nonce makes that safe. `doubted`: an earlier try may have taken effect. */
+  async #ask(request: () => Promise<CellView>): Promise<{ readonly view: CellView; readonly doubted: boolean }> {
+    const { runtime, connectTimeoutMs } = this.#core
+    const until = runtime.now() + connectTimeoutMs
+    for (let doubted = false, pauseMs = 20; ; doubted = true, pauseMs = Math.min(pauseMs * 2, 500)) {
+      try {
+        return { view: await request(), doubted }
+      } catch (error) {
+        if (!(error instanceof StoreUnreachableError) || runtime.now() >= until) throw error
+      }
+      await this.#pause(pauseMs * (0.5 + runtime.random()))
+    }
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#core.runtime.after(ms, resolve, true)
+    })
+  }
+
+  #encode(value: T): string {
+    const text: string | undefined = JSON.stringify(value)
+    if (text === undefined) throw new UsageError(`a cell's value must be JSON, given ${shown(value)}`)
+    if (Buffer.byteLength(text) > VALUE_BYTES_MAX) {
+      throw new UsageError(`a cell's value must be at most ${VALUE_BYTES_MAX} bytes of JSON, given ${text.length}`)
+    }
+    return text
+  }
+
+  #parse(view: CellView): Versioned<T> {
+    return { value: view.value === null ? undefined : (JSON.parse(view.value) as T), version: view.version }
+  }
+}

@@ -1,0 +1,39 @@
+/** Up to n permits at a time; one caller may take several. Permits never re-enter. */
+import { checkKeys, checkWhole } from '../core/check.ts'
+import type { Core } from '../core/core.ts'
+import { UnsupportedError } from '../core/errors.ts'
+import type { Held } from '../core/held.ts'
+import { LineLock, type LineOptions, type Lock } from '../core/lock.ts'
+import type { AcquireOptions, LockSettings } from '../core/options.ts'
+import { makeSpec, type Spec } from '../core/spec.ts'
+
+/** `permits` of one acquisition: default 1, at most those of the semaphore. */
+export interface Permits {
+  readonly permits?: number
+}
+
+export interface Semaphore extends Lock {
+  acquire(options?: AcquireOptions & Permits): Promise<Held>
+  tryAcquire(options?: Pick<AcquireOptions, 'owner' | 'signal'> & Permits): Promise<Held | null>
+  using<T>(fn: (held: Held) => T | PromiseLike<T>, options?: AcquireOptions & Permits): Promise<T>
+}
+
+const PERMITS_MAX = 1_000_000
+
+class PermitLock extends LineLock {
+  protected override specOf(options: LineOptions | undefined): { spec: Spec; extra: readonly string[] } {
+    const extra = ['permits']
+    if (options === undefined) return { spec: this.spec, extra }
+    const { permits } = checkKeys('acquire options', options, ['waitMs', 'signal', 'owner', ...extra])
+    if (permits === undefined) return { spec: this.spec, extra }
+    return { spec: { ...this.spec, weight: checkWhole('permits', permits, 1, this.spec.capacity) }, extra }
+  }
+}
+
+export function semaphore(core: Core, name: string, permits: number, settings: LockSettings): Semaphore {
+  checkWhole('permits', permits, 1, PERMITS_MAX)
+  const { counting, safety } = core.driver.traits
+  if (!counting)
+    throw new UnsupportedError(`a semaphore can't be kept on ${core.driver.name}: ${safety}`, { line: name })
+  return new PermitLock(core, makeSpec(core.runtime, { name, mode: 'permits', weight: 1, capacity: permits }, settings))
+}

@@ -1,0 +1,64 @@
+/** Reads a store's URL. Passwords never come out in an error: what is shown has them removed. */
+import { UsageError } from './core/errors.ts'
+import type { HoldfastOptions } from './core/options.ts'
+
+export interface StoreUrl {
+  /** As written before the colon, such as 'redis' or 'redis+sentinel'. */
+  readonly scheme: string
+  /** What stands between the scheme and the query. */
+  readonly rest: string
+  /** The options among the query. */
+  readonly options: HoldfastOptions
+}
+
+const NUMBERS = ['ttlMs', 'maxHoldMs', 'handovers', 'connectTimeoutMs', 'silenceMs']
+const BOOLEANS = ['renew', 'reentrant']
+const TEXTS = ['fairness', 'label', 'prefix', 'heartbeat']
+const KEYS = [...NUMBERS, ...BOOLEANS, ...TEXTS]
+
+export function parseStoreUrl(text: string, schemes: readonly string[]): StoreUrl {
+  const match = /^([a-z][a-z0-9+]*):([^?#]*)(?:\?([^#]*))?$/i.exec(text)
+  const scheme = match?.[1]?.toLowerCase()
+  if (match === null || scheme === undefined || !schemes.includes(scheme)) {
+    throw new UsageError(
+      `a store URL must begin with one of ${schemes.map((s) => `${s}:`).join(' ')}; given ${withoutSecrets(text)}`,
+    )
+  }
+  return { scheme, rest: match[2] ?? '', options: parseQuery(match[3] ?? '') }
+}
+
+function parseQuery(query: string): HoldfastOptions {
+  const options: Record<string, unknown> = {}
+  for (const [key, value] of new URLSearchParams(query)) {
+    if (!KEYS.includes(key)) {
+      throw new UsageError(`a store URL has no option ${JSON.stringify(key)}; there are ${KEYS.join(', ')}`)
+    }
+    if (key in options) throw new UsageError(`the store URL gives ${key} twice`)
+    options[key] = convert(key, value)
+  }
+  return options
+}
+
+function convert(key: string, value: string): unknown {
+  if (NUMBERS.includes(key)) {
+    const number = value.trim() === '' ? Number.NaN : Number(value)
+    if (Number.isNaN(number))
+      throw new UsageError(`${key} in the store URL must be a number, given ${JSON.stringify(value)}`)
+    return number
+  }
+  if (BOOLEANS.includes(key)) {
+    if (value !== 'true' && value !== 'false') {
+      throw new UsageError(`${key} in the store URL must be true or false, given ${JSON.stringify(value)}`)
+    }
+    return value === 'true'
+  }
+  return value
+}
+
+/** A URL that may be shown: user and password, up to the last @ of the authority, are left out. */
+export function withoutSecrets(text: string): string {
+  const shown = text
+    .replace(/^([a-z][a-z0-9+]*:\/\/)[^/?#]*@/i, '$1***@')
+    .replace(/\?.*$/s, (q) => (q.includes('@') ? '?***' : q))
+  return JSON.stringify(shown.length > 120 ? `${shown.slice(0, 120)}…` : shown)
+}
