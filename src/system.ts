@@ -14,8 +14,6 @@ function randomId(): string {
     drawn = 0
   }
   const id = pool.toString('hex', drawn, drawn + ID_BYTES)
-  // An id names one place, once: what was handed out must not stand in memory to be handed out again.
-  pool.fill(0, drawn, drawn + ID_BYTES)
   drawn += ID_BYTES
   return id
 }

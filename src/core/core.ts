@@ -8,6 +8,8 @@ import { Reaper } from './reaper.ts'
 import type { Runtime } from './runtime.ts'
 import type { Waiter } from './waiter.ts'
 
+const IDLE_QUEUES_MAX = 1_024
+
 export class Core {
   readonly driver: Driver
   readonly runtime: Runtime
@@ -15,8 +17,9 @@ export class Core {
   readonly reaper: Reaper
   readonly owners: Owners = new Owners()
   readonly connectTimeoutMs: number
-  /** Shared queues by key, all others by themselves; only those with a caller or a hold are here. */
+  /** Shared queues by key, all others by themselves. */
   readonly #queues = new Map<string | LocalQueue, LocalQueue>()
+  #idle = 0
   #closing: Promise<void> | null = null
 
   constructor(driver: Driver, runtime: Runtime, connectTimeoutMs: number, touch?: Touch) {
@@ -38,12 +41,21 @@ export class Core {
     if (queue === undefined) {
       queue = new LocalQueue(this, spec)
       this.#queues.set(spec.shareKey ?? queue, queue)
+    } else if (queue.isIdle) {
+      this.#idle--
     }
     queue.add(waiter)
   }
 
-  forgetQueue(key: string | LocalQueue, queue: LocalQueue): void {
-    if (this.#queues.get(key) === queue) this.#queues.delete(key)
+  /** A queue has neither callers nor a hold. A shared one is kept for a while: most lines are used again soon. */
+  rest(queue: LocalQueue, shareKey: string | null): void {
+    if (shareKey === null) {
+      this.#queues.delete(queue)
+      return
+    }
+    if (++this.#idle <= IDLE_QUEUES_MAX) return
+    this.#idle = 0
+    for (const [key, other] of this.#queues) if (other.isIdle) this.#queues.delete(key)
   }
 
   assertOpen(): void {

@@ -25,7 +25,6 @@ export class Hold implements LeaseListener {
   readonly lease: Lease
   /** How often this place was issued before. */
   readonly counter: number
-  readonly grantedAt: number
   readonly owner: object | symbol | null
   readonly #core: Core
   readonly #issuer: Issuer
@@ -41,7 +40,6 @@ export class Hold implements LeaseListener {
     this.lease = lease
     this.counter = counter
     this.owner = owner
-    this.grantedAt = core.runtime.now()
     lease.listener = this
     const { maxHoldMs } = spec.settings
     if (maxHoldMs !== Number.POSITIVE_INFINITY) {
@@ -88,10 +86,10 @@ export class Hold implements LeaseListener {
   }
 
   /** A handle lets go; with the last one the place is given back. */
-  async letGo(handle: Handle): Promise<boolean> {
-    this.#handles = this.#handles.filter((other) => other !== handle)
-    if (this.#loss !== null) return false
-    if (this.#handles.length > 0) return true
+  letGo(handle: Handle): Promise<boolean> {
+    if (this.#handles.length === 1) this.#handles.pop()
+    else this.#handles.splice(this.#handles.indexOf(handle), 1)
+    if (this.#handles.length > 0) return Promise.resolve(true)
     this.#end()
     return this.#issuer.takeBack(this)
   }

@@ -45,13 +45,13 @@ export class LineLock implements Lock {
     return { spec: this.spec }
   }
 
-  async acquire(options?: LineOptions): Promise<Held> {
+  acquire(options?: LineOptions): Promise<Held> {
     return this.#acquire(options)
   }
 
   async tryAcquire(options?: Omit<LineOptions, 'waitMs'>): Promise<Held | null> {
     const { spec, extra } = this.specOf(options)
-    return this.#ask(spec, resolveAcquire(options, true, extra))
+    return await this.#ask(spec, resolveAcquire(options, true, extra))
   }
 
   async using<T>(fn: (held: Held) => T | PromiseLike<T>, options?: LineOptions): Promise<T> {

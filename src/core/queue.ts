@@ -12,6 +12,8 @@ import type { Lease } from './lease.ts'
 import type { Spec } from './spec.ts'
 import type { Waiter } from './waiter.ts'
 
+const OURS = Promise.resolve(true)
+
 export class LocalQueue implements Applicant, Issuer {
   readonly #core: Core
   readonly #spec: Spec
@@ -28,9 +30,13 @@ export class LocalQueue implements Applicant, Issuer {
     this.#spec = spec
   }
 
+  get isIdle(): boolean {
+    return this.#attempt === null && this.#hold === null
+  }
+
   add(waiter: Waiter): void {
     const { wish } = waiter
-    const isBusy = this.#attempt !== null || this.#hold !== null
+    const isBusy = !this.isIdle
     if (isBusy && wish.waitMs === 0) {
       waiter.resolve(null)
       return
@@ -45,7 +51,7 @@ export class LocalQueue implements Applicant, Issuer {
 
   granted(lease: Lease): void {
     this.#attempt = null
-    this.#firstGrantAt = this.#core.runtime.now()
+    this.#firstGrantAt = lease.sinceMonoMs
     const waiter = this.#shift()
     if (waiter === null) {
       void this.#giveBack(lease)
@@ -69,21 +75,20 @@ export class LocalQueue implements Applicant, Issuer {
     this.#rest()
   }
 
-  async takeBack(hold: Hold): Promise<boolean> {
+  takeBack(hold: Hold): Promise<boolean> {
     const { lease } = hold
     this.#hold = null
     if (this.#mayHandOn(hold)) {
       const waiter = this.#shift()
       if (waiter !== null) {
         this.#issue(lease, hold.counter + 1, waiter)
-        return true
+        return OURS
       }
     }
     // Enter first, then leave: the next place then stands in line by the time this one is gone.
     if (this.#waiting > 0) this.#start(true)
     else this.#rest()
-    await this.#giveBack(lease)
-    return true
+    return this.#giveBack(lease)
   }
 
   forget(hold: Hold): void {
@@ -127,7 +132,7 @@ export class LocalQueue implements Applicant, Issuer {
     return keeper.leftMs(hold.lease) >= ttlMs / 3 && !keeper.isDoubtful(hold.lease)
   }
 
-  #giveBack(lease: Lease): Promise<void> {
+  #giveBack(lease: Lease): Promise<true> {
     this.#core.keeper.remove(lease)
     lease.unwatch()
     return this.#core.reaper.leave(lease.entry)
@@ -177,7 +182,7 @@ export class LocalQueue implements Applicant, Issuer {
   }
 
   #rest(): void {
-    this.#core.forgetQueue(this.#spec.shareKey ?? this, this)
+    this.#core.rest(this, this.#spec.shareKey)
   }
 }
 

@@ -102,5 +102,7 @@ export class MemoryDriver implements Driver {
 }
 
 function toPlace(answer: Answer | null, since: Instant): Place | null {
-  return answer === null ? null : { ...answer, since }
+  if (answer === null) return null
+  const { token, ahead, recheckMs, wanted } = answer
+  return { token, ahead, recheckMs, since, wanted }
 }

@@ -22,6 +22,8 @@ export interface StoreListener {
   changed(line: string): void
 }
 
+const IDLE_LINES_MAX = 1_024
+
 export class MemoryStore {
   readonly cells: Cells = new Cells(() => ++this.#counter)
   readonly #listener: StoreListener
@@ -31,6 +33,8 @@ export class MemoryStore {
   readonly #dead = new Map<string, number>()
   /** One counter for all lines: tokens rise also across an empty line, and need no memory of it. */
   #counter = 0n
+  /** How many lines are empty. They are kept for a while, since most are used again soon. */
+  #idle = 0
 
   constructor(listener: StoreListener) {
     this.#listener = listener
@@ -93,8 +97,10 @@ export class MemoryStore {
   }
 
   #join(entry: Entry, wait: boolean, now: number): Answer | null {
-    const line = this.#lines.get(entry.line) ?? new MemoryLine(entry.line, entry.capacity)
-    if (line.capacity !== entry.capacity) {
+    let line = this.#lines.get(entry.line)
+    if (line === undefined || (line.head === null && line.capacity !== entry.capacity)) {
+      line = new MemoryLine(entry.line, entry.capacity)
+    } else if (line.capacity !== entry.capacity) {
       throw new CapacityMismatchError(
         `line ${JSON.stringify(entry.line)} has capacity ${line.capacity} while it is in use, asked for ${entry.capacity}`,
         { line: entry.line },
@@ -118,11 +124,21 @@ export class MemoryStore {
     place.granted = ahead + place.weight <= line.capacity
     if (!place.granted && !wait) return null
     this.#counter++
-    if (line.head === null) this.#lines.set(line.name, line)
+    if (line.head === null) this.#open(line)
     line.append(place)
     this.#places.set(place.id, place)
     this.#listener.changed(line.name)
     return { token: place.token, ahead, recheckMs: ahead === 0 ? null : lapsesAt - now, wanted: false }
+  }
+
+  #open(line: MemoryLine): void {
+    if (this.#lines.has(line.name)) this.#idle--
+    if (this.#lines.get(line.name) !== line) this.#lines.set(line.name, line)
+    if (this.#idle <= IDLE_LINES_MAX) return
+    this.#idle = 0
+    for (const other of this.#lines.values()) {
+      if (other.head === null && other !== line) this.#lines.delete(other.name)
+    }
   }
 
   #renew(place: Standing, now: number): Answer | null {
@@ -162,7 +178,7 @@ export class MemoryStore {
   }
 
   #settle(line: MemoryLine): void {
-    if (line.head === null) this.#lines.delete(line.name)
+    if (line.head === null) this.#idle++
     else for (const place of line.newlyGranted()) this.#listener.granted(place)
     this.#listener.changed(line.name)
   }
