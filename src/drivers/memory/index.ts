@@ -24,3 +24,5 @@ export function memory(options: MemoryOptions = {}): Driver {
   hubs.set(name, hub)
   return new MemoryDriver(hub, runtime)
 }
+
+export default memory

@@ -1,0 +1,75 @@
+/** A driver between core and the store under test that can be told what happens around each call. */
+import { StoreUnreachableError } from '../src/core/errors.ts'
+import type { CellView, Change, Driver, Entry, LineView, Place, Stop, Traits, Wake } from '../src/driver.ts'
+
+export type Method = 'enter' | 'touch' | 'leave' | 'watch' | 'swap'
+
+/** Called around the call with this number (from 1); what it throws is what core sees instead of an answer. */
+export interface Around {
+  before?(call: number, method: Method): void
+  after?(call: number, method: Method): void
+}
+
+export class FaultyDriver implements Driver {
+  readonly name: string
+  readonly traits: Traits
+  readonly #inner: Driver
+  readonly #around: Around
+  #calls = 0
+
+  constructor(inner: Driver, around: Around) {
+    this.#inner = inner
+    this.#around = around
+    this.name = inner.name
+    this.traits = inner.traits
+  }
+
+  get calls(): number {
+    return this.#calls
+  }
+
+  async #call<T>(method: Method, act: () => T | Promise<T>): Promise<T> {
+    const call = ++this.#calls
+    this.#around.before?.(call, method)
+    const answer = await act()
+    this.#around.after?.(call, method)
+    return answer
+  }
+
+  enter(entry: Entry, wait: boolean): Promise<Place | null> {
+    return this.#call('enter', () => this.#inner.enter(entry, wait))
+  }
+
+  touch(entries: readonly Entry[]): Promise<(Place | null)[]> {
+    return this.#call('touch', () => this.#inner.touch(entries))
+  }
+
+  leave(entry: Entry, afterMs?: number): Promise<void> {
+    return this.#call('leave', () => this.#inner.leave(entry, afterMs))
+  }
+
+  watch(line: string, id: string | null, wake: Wake): Promise<Stop> {
+    return this.#call('watch', () => this.#inner.watch(line, id, wake))
+  }
+
+  list(prefix: string): AsyncIterable<LineView> {
+    return this.#inner.list(prefix)
+  }
+
+  swap(key: string, change: Change | null): Promise<CellView> {
+    return this.#call('swap', () => this.#inner.swap(key, change))
+  }
+
+  break(line: string, now: boolean): Promise<number> {
+    return this.#inner.break(line, now)
+  }
+
+  close(): Promise<void> {
+    return this.#inner.close()
+  }
+}
+
+/** The request, or its reply, was lost on the way. */
+export function lost(call: number): StoreUnreachableError {
+  return new StoreUnreachableError(`call ${call} got no answer (made up by the conformance suite)`)
+}

@@ -1,0 +1,39 @@
+/**
+ * `holdfast/conformance`: the laws of src/driver.ts as cases that any driver must pass, ours or a stranger's.
+ * It imports no test runner: loop over the cases and hand them to yours.
+ */
+import { access } from './access.ts'
+import { bind, type ConformanceCase } from './case.ts'
+import { cells } from './cells.ts'
+import { crowds } from './crowds.ts'
+import { endings } from './endings.ts'
+import { faults } from './faults.ts'
+import { laws } from './laws.ts'
+import { losses } from './losses.ts'
+import { names } from './names.ts'
+import { reentry } from './reentry.ts'
+import type { StoreUnderTest } from './rig.ts'
+import { tokens } from './tokens.ts'
+import { views } from './views.ts'
+
+export type { ConformanceCase } from './case.ts'
+export type { StoreUnderTest } from './rig.ts'
+
+const DRAFTS = [
+  ...laws,
+  ...tokens,
+  ...access,
+  ...crowds,
+  ...losses,
+  ...endings,
+  ...reentry,
+  ...faults,
+  ...names,
+  ...views,
+  ...cells,
+]
+
+/** All cases for the store that the module and the config name. */
+export function conformance(store: StoreUnderTest): ConformanceCase[] {
+  return DRAFTS.map((draft) => bind(draft, store))
+}

@@ -1,0 +1,115 @@
+/** What a case works with: drivers and instances on the store under test, closed again when the case ends. */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import type { HoldfastOptions } from '../src/core/options.ts'
+import type { Driver, Entry, LineView, Traits } from '../src/driver.ts'
+import { type Holdfast, makeInstance } from '../src/holdfast.ts'
+
+/** Names the store under test, so that a case can also open it in a child process. */
+export interface StoreUnderTest {
+  /** A built JS module whose default export makes a driver: `(config) => Driver`, or a promise of one. */
+  readonly module: URL
+  /** Given to it; JSON. */
+  readonly config?: unknown
+}
+
+/** How long anything that must happen may take on a busy machine. */
+export const PATIENCE_MS = 30_000
+
+export class Rig {
+  readonly store: StoreUnderTest
+  readonly #closers: (() => Promise<void>)[] = []
+
+  constructor(store: StoreUnderTest) {
+    this.store = store
+  }
+
+  /** A line or cell that no other case uses. */
+  name(hint = 'line'): string {
+    return `conformance/${hint}/${randomBytes(8).toString('hex')}`
+  }
+
+  /** A new client of the store: nothing but the store itself is shared with the others. */
+  async driver(): Promise<Driver> {
+    const loaded = (await import(this.store.module.href)) as { readonly default: unknown }
+    if (typeof loaded.default !== 'function') {
+      throw new TypeError(`${this.store.module.href} must export by default a function (config) => Driver`)
+    }
+    const driver = (await loaded.default(this.store.config)) as Driver
+    this.#closers.push(() => driver.close())
+    await driver.setup?.()
+    return driver
+  }
+
+  async holdfast(options: HoldfastOptions = {}, wrap: (driver: Driver) => Driver = same): Promise<Holdfast> {
+    const hf = makeInstance(wrap(await this.driver()), options)
+    this.#closers.push(() => hf.close())
+    return hf
+  }
+
+  async traits(): Promise<Traits> {
+    return (await this.driver()).traits
+  }
+
+  /** Closed when the case ends, before what was made earlier. */
+  onClose(close: () => Promise<void>): void {
+    this.#closers.push(close)
+  }
+
+  async close(): Promise<void> {
+    for (const close of this.#closers.reverse()) await close()
+  }
+}
+
+const same = (driver: Driver): Driver => driver
+
+/** For what must outlast a busy machine. */
+export const LONG_TTL_MS = 20_000
+
+/** For what must lapse: the smallest that still leaves room for the requests around it. */
+export function shortTtlMs(traits: Traits): number {
+  return Math.max(traits.ttlMsMin, 250)
+}
+
+export function entry(line: string, over: Partial<Entry> = {}): Entry {
+  const data = JSON.stringify({ label: 'conformance', host: 'here', pid: process.pid })
+  return { line, id: randomBytes(16).toString('hex'), weight: 1, capacity: 1, ttlMs: LONG_TTL_MS, data, ...over }
+}
+
+/** The line as people see it, or an empty one. */
+export async function lineOf(from: Pick<Driver, 'list'>, name: string): Promise<LineView> {
+  for await (const line of from.list(name)) if (line.name === name) return line
+  return { name, capacity: 0, holders: [], waiters: [] }
+}
+
+/** How many stand in the line. */
+export async function crowd(from: Pick<Driver, 'list'>, name: string): Promise<number> {
+  const line = await lineOf(from, name)
+  return line.holders.length + line.waiters.length
+}
+
+/** Waits until it is true; asks again and again, since the store can't be told to call us. */
+export async function until(what: string, isTrue: () => Promise<boolean> | boolean): Promise<void> {
+  const end = performance.now() + PATIENCE_MS
+  while (!(await isTrue())) {
+    assert.ok(performance.now() < end, `not within ${PATIENCE_MS} ms: ${what}`)
+    await pause(10)
+  }
+}
+
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}
+
+/** Fails rather than hangs, and says what did not happen. */
+export async function within<T>(what: string, promise: Promise<T>, ms: number = PATIENCE_MS): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new assert.AssertionError({ message: `not within ${ms} ms: ${what}` })), ms)
+  })
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
