@@ -1,7 +1,6 @@
 /** However an acquisition ends, and whenever: nothing of it is left in the line. */
 import assert from 'node:assert/strict'
 import { ClosedError } from '../src/core/errors.ts'
-import type { Held } from '../src/core/held.ts'
 import type { Draft } from './case.ts'
 import { FaultyDriver } from './faulty.ts'
 import { crowd, type Rig, until, within } from './rig.ts'
@@ -25,7 +24,7 @@ async function abortAt(rig: Rig, at: number, when: 'before' | 'after', contended
   const holder = contended ? await other.mutex(line).acquire() : null
   const asking = hf.mutex(line).acquire({ signal: controller.signal })
   // Whether the caller gets it or the abort comes first is open; that nothing is left behind is not.
-  const settling: Promise<Held | unknown> = asking.catch((error: unknown) => error)
+  const settling = asking.catch((error: unknown) => error as Error)
   const list = { list: (prefix: string) => other.list({ prefix }) }
   if (holder !== null) {
     await until('the caller stands in line or has gone', async () => hit || (await crowd(list, line)) === 2)
@@ -33,7 +32,7 @@ async function abortAt(rig: Rig, at: number, when: 'before' | 'after', contended
   }
   const outcome = await within('the acquisition settles', settling)
   if (outcome instanceof Error) assert.equal(outcome, reason)
-  else await (outcome as Held).release()
+  else await outcome.release()
   await until('nothing is left in the line', async () => (await crowd(list, line)) === 0)
   const next = await other.mutex(line).tryAcquire()
   assert.ok(next, 'the line is free')

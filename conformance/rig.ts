@@ -57,7 +57,7 @@ export class Rig {
   }
 
   async close(): Promise<void> {
-    for (const close of this.#closers.reverse()) await close()
+    for (const close of this.#closers.toReversed()) await close()
   }
 }
 

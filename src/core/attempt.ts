@@ -110,8 +110,8 @@ export class Attempt implements LeaseListener {
       return
     }
     lease.take(place)
-    if (this.#core.keeper.leftMs(lease) <= 0) {
-      // A pauses; its place lapses; B enters; A reads the old answer. It is not a grant.
+    if (this.#core.keeper.leftMs(lease) <= 0 || this.#core.keeper.isDoubtful(lease)) {
+      // A pauses, or its machine sleeps; its place lapses; B enters; A reads the old answer. It is not a grant.
       this.#startOver(lease)
     } else if (place.token >= TOKEN_MAX) {
       this.#abandon(lease)
@@ -220,6 +220,7 @@ export class Attempt implements LeaseListener {
       this.#end().failed(this.#storeError(error))
       return
     }
+    lease.doubted = true
     if (!this.#failing(error)) return
     // Unknown outcomes are asked for again with the same id, while that id can still name a live place.
     const { runtime } = this.#core

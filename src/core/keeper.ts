@@ -227,6 +227,11 @@ export class Keeper {
         this.#end(lease, `the store's answer was read after the lease of ${kept.ttlMs} ms had run out`)
         continue
       }
+      if (this.isDoubtful(lease)) {
+        // The machine slept, or somebody set the clock, between question and answer: ask once more.
+        this.look(lease)
+        continue
+      }
       lease.listener.placed(place)
       if (lease.again) {
         lease.again = false

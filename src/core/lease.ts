@@ -24,6 +24,8 @@ export class Lease {
   token = 0n
   sinceMonoMs = 0
   sinceWallMs = 0
+  /** A request to enter got no answer: it may still be on its way, and arrive after the place was left. */
+  doubted = false
   /** Ends the driver's watch on this place. */
   stop: Stop | null = null
 

@@ -135,7 +135,9 @@ export class LocalQueue implements Applicant, Issuer {
   #giveBack(lease: Lease): Promise<true> {
     this.#core.keeper.remove(lease)
     lease.unwatch()
-    return this.#core.reaper.leave(lease.entry)
+    // The second leave finds the id unknown, and so the store refuses an enter of it that was long under way.
+    const left = this.#core.reaper.leave(lease.entry)
+    return lease.doubted ? left.then(() => this.#core.reaper.leave(lease.entry)) : left
   }
 
   /** The first that still waits. Those that gave up are passed over here, since to take them out of the middle would cost. */

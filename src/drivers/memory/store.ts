@@ -27,6 +27,7 @@ const IDLE_LINES_MAX = 1_024
 export class MemoryStore {
   readonly cells: Cells = new Cells(() => ++this.#counter)
   readonly #listener: StoreListener
+  readonly #floor: (now: number) => bigint
   readonly #lines = new Map<string, MemoryLine>()
   readonly #places = new Map<string, Standing>()
   /** Ids that left before they entered, and until when a late enter of theirs must be refused. */
@@ -36,8 +37,10 @@ export class MemoryStore {
   /** How many lines are empty. They are kept for a while, since most are used again soon. */
   #idle = 0
 
-  constructor(listener: StoreListener) {
+  /** No token is below `floor` of the time it is given at: what a restarted or promoted store hands out still rises. */
+  constructor(listener: StoreListener, floor: (now: number) => bigint = () => 0n) {
     this.#listener = listener
+    this.#floor = floor
   }
 
   enter(entry: Entry, wait: boolean, now: number): Answer | null {
@@ -108,7 +111,7 @@ export class MemoryStore {
     }
     const place: Standing = {
       id: entry.id,
-      token: this.#counter + 1n,
+      token: this.#peekToken(now),
       weight: entry.weight,
       ttlMs: entry.ttlMs,
       data: entry.data,
@@ -123,12 +126,17 @@ export class MemoryStore {
     const { ahead, lapsesAt } = line.inFront(place)
     place.granted = ahead + place.weight <= line.capacity
     if (!place.granted && !wait) return null
-    this.#counter++
+    this.#counter = place.token
     if (line.head === null) this.#open(line)
     line.append(place)
     this.#places.set(place.id, place)
     this.#listener.changed(line.name)
     return { token: place.token, ahead, recheckMs: ahead === 0 ? null : lapsesAt - now, wanted: false }
+  }
+
+  #peekToken(now: number): bigint {
+    const [next, floor] = [this.#counter + 1n, this.#floor(now)]
+    return next > floor ? next : floor
   }
 
   #open(line: MemoryLine): void {
