@@ -10,12 +10,10 @@ export interface Travel {
   readonly backMs: number | null
 }
 
+type MessageFault = 'request lost' | 'reply lost' | 'request doubled' | 'request late' | 'reply late'
+
 export type Fault =
-  | 'request lost'
-  | 'reply lost'
-  | 'request doubled'
-  | 'request late'
-  | 'reply late'
+  | MessageFault
   | 'push lost'
   | 'push doubled'
   | 'push late'
@@ -64,7 +62,7 @@ export class Weather {
     )
   }
 
-  #spoil(travel: Travel, machine: Machine, fault: Fault): Travel {
+  #spoil(travel: Travel, machine: Machine, fault: MessageFault): Travel {
     const rng = this.#rng
     this.count(fault)
     this.hits++
@@ -80,8 +78,10 @@ export class Weather {
         return { ...travel, thereMs: [...travel.thereMs, rng.between(3, 5)], backMs: rng.between(5, 9) }
       case 'request late':
         return { ...travel, thereMs: [longMs] }
-      default:
+      case 'reply late':
         return { ...travel, backMs: longMs }
+      default:
+        throw new Error(`no such fault: ${String(fault satisfies never)}`)
     }
   }
 
