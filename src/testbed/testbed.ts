@@ -1,0 +1,50 @@
+/** Real servers for tests, torture and lab: started on free loopback ports in a temporary folder, and gone afterwards. */
+import { Bed, type Group } from './bed.ts'
+import { TestbedError } from './error.ts'
+import { type Found, find, packagesOf, type ServerKind } from './find.ts'
+import { Janitor } from './janitor.ts'
+import { type RedisOptions, redisServer, startRedlock } from './redis.ts'
+import type { Server } from './server.ts'
+
+export interface Testbed {
+  /** The folder in which everything of this testbed lies, until `close()`. */
+  readonly dir: string
+  /** One Redis server, ready. */
+  redis(o?: RedisOptions): Promise<Server>
+  /** `count` (default 3, 1 … 9) independent Redis servers. */
+  redlock(count?: number, o?: RedisOptions): Promise<Group>
+  /** Stops everything and removes the folder. Idempotent. */
+  close(): Promise<void>
+}
+
+/** Opens a testbed; it starts nothing yet. Whatever becomes of this process, what it starts will be stopped. */
+export async function testbed(): Promise<Testbed> {
+  const janitor = await Janitor.open()
+  const known = new Map<ServerKind, Found>()
+  const bed = new Bed(janitor, async (kind) => {
+    const found = known.get(kind) ?? (await findOrSay(kind))
+    known.set(kind, found)
+    return found
+  })
+  let closing: Promise<void> | undefined
+  return {
+    dir: janitor.dir,
+    redis: async (o) => started(await redisServer(bed, o)),
+    redlock: (count = 3, o = {}) => startRedlock(bed, count, o),
+    close: () => (closing ??= bed.close()),
+  }
+}
+
+async function started(server: Server): Promise<Server> {
+  await server.start()
+  return server
+}
+
+async function findOrSay(kind: ServerKind): Promise<Found> {
+  const found = await find(kind)
+  if (found !== null) return found
+  const packages = packagesOf([kind]).join(' ')
+  throw new TestbedError(
+    `${kind} is not installed; Debian has it in: ${packages} (npm run testbed -- ${kind} --install)`,
+  )
+}
