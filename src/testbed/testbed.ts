@@ -1,9 +1,11 @@
 /** Real servers for tests, torture and lab: started on free loopback ports in a temporary folder, and gone afterwards. */
 import { Bed, type Group } from './bed.ts'
+import { type ClusterOptions, startCluster } from './cluster.ts'
 import { TestbedError } from './error.ts'
 import { type Found, find, packagesOf, type ServerKind } from './find.ts'
 import { Janitor } from './janitor.ts'
 import { type RedisOptions, redisServer, startRedlock } from './redis.ts'
+import { type SentinelGroup, type SentinelOptions, startSentinel } from './sentinel.ts'
 import type { Server } from './server.ts'
 
 export interface Testbed {
@@ -11,6 +13,10 @@ export interface Testbed {
   readonly dir: string
   /** One Redis server, ready. */
   redis(o?: RedisOptions): Promise<Server>
+  /** A primary, two replicas and three Sentinels that know each other. */
+  sentinel(o?: SentinelOptions): Promise<SentinelGroup>
+  /** A Redis Cluster of three primaries and three replicas. */
+  cluster(o?: ClusterOptions): Promise<Group>
   /** `count` (default 3, 1 … 9) independent Redis servers. */
   redlock(count?: number, o?: RedisOptions): Promise<Group>
   /** Stops everything and removes the folder. Idempotent. */
@@ -30,6 +36,8 @@ export async function testbed(): Promise<Testbed> {
   return {
     dir: janitor.dir,
     redis: async (o) => started(await redisServer(bed, o)),
+    sentinel: (o) => startSentinel(bed, o),
+    cluster: (o) => startCluster(bed, o),
     redlock: (count = 3, o = {}) => startRedlock(bed, count, o),
     close: () => (closing ??= bed.close()),
   }

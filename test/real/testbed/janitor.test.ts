@@ -27,7 +27,7 @@ test('the guardian ends what was recorded, with its children, and spares a pid t
   await janitor.record(recorded)
   await janitor.record({ ...stranger, start: `${stranger.start}0` })
   await janitor.close()
-  expect(family.some(isAlive)).toBe(false)
+  await expect.poll(() => family.some(isAlive), { timeout: 30_000 }).toBe(false)
   expect(isAlive(stranger)).toBe(true)
   expect(existsSync(janitor.dir)).toBe(false)
   await expect(janitor.record(stranger)).rejects.toMatchObject({ code: 'HF_TESTBED' })
