@@ -61,10 +61,10 @@ export class Bed {
     }
   }
 
-  /** Stops everything, then removes the folder. Data are thrown away anyway, so a server that takes its time is not waited for. */
+  /** Ends everything, then removes the folder. */
   async close(): Promise<void> {
     this.#closed = true
-    const results = await Promise.allSettled(this.#servers.map((server) => server.retire(3_000)))
+    const results = await Promise.allSettled(this.#servers.map((server) => server.retire()))
     await this.#janitor.close()
     for (const result of results) if (result.status === 'rejected') throw result.reason
   }

@@ -29,6 +29,8 @@ export interface Recipe {
   readonly ask: () => Promise<void>
   /** Its polite end; default SIGTERM. */
   readonly stopSignal?: NodeJS.Signals
+  /** It leaves something outside of its folder unless it ends in order, as PostgreSQL does shared memory; default false. */
+  readonly untidy?: boolean
 }
 
 /**
@@ -98,12 +100,16 @@ export class Server {
     if (!(await exitedWithin(child, graceMs))) await this.kill()
   }
 
-  /** Stops it for good: also a start that is under way, and no other will follow. */
-  async retire(graceMs: number): Promise<void> {
+  /**
+   * Ends it for good, a start that is under way included; no other will follow. By force where that leaves nothing behind: the leader
+   * of an etcd cluster, told to stop together with the others, spends many seconds on handing over to one of them.
+   */
+  async retire(): Promise<void> {
     this.#retired = true
-    await this.stop(graceMs)
+    const end = (): Promise<void> => (this.#recipe.untidy === true ? this.stop(3_000) : this.kill())
+    await end()
     await this.#starting
-    await this.stop(graceMs)
+    await end()
   }
 
   /** The process and all its children die at once, as by a crash; what they had written to files stays. */

@@ -2,11 +2,13 @@
 import { Bed, type Group } from './bed.ts'
 import { type ClusterOptions, startCluster } from './cluster.ts'
 import { TestbedError } from './error.ts'
+import { type EtcdOptions, startEtcd } from './etcd.ts'
 import { type Found, find, packagesOf, type ServerKind } from './find.ts'
 import { Janitor } from './janitor.ts'
 import { type RedisOptions, redisServer, startRedlock } from './redis.ts'
 import { type SentinelGroup, type SentinelOptions, startSentinel } from './sentinel.ts'
 import type { Server } from './server.ts'
+import { startZookeeper, type ZookeeperOptions } from './zookeeper.ts'
 
 export interface Testbed {
   /** The folder in which everything of this testbed lies, until `close()`. */
@@ -19,6 +21,10 @@ export interface Testbed {
   cluster(o?: ClusterOptions): Promise<Group>
   /** `count` (default 3, 1 … 9) independent Redis servers. */
   redlock(count?: number, o?: RedisOptions): Promise<Group>
+  /** `count` (default 1, 1 … 9) etcd members. */
+  etcd(count?: number, o?: EtcdOptions): Promise<Group>
+  /** `count` (default 1, 1 … 9) ZooKeeper servers. */
+  zookeeper(count?: number, o?: ZookeeperOptions): Promise<Group>
   /** Stops everything and removes the folder. Idempotent. */
   close(): Promise<void>
 }
@@ -39,6 +45,8 @@ export async function testbed(): Promise<Testbed> {
     sentinel: (o) => startSentinel(bed, o),
     cluster: (o) => startCluster(bed, o),
     redlock: (count = 3, o = {}) => startRedlock(bed, count, o),
+    etcd: (count = 1, o = {}) => startEtcd(bed, count, o),
+    zookeeper: (count = 1, o = {}) => startZookeeper(bed, count, o),
     close: () => (closing ??= bed.close()),
   }
 }
