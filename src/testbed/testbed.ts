@@ -5,6 +5,8 @@ import { TestbedError } from './error.ts'
 import { type EtcdOptions, startEtcd } from './etcd.ts'
 import { type Found, find, packagesOf, type ServerKind } from './find.ts'
 import { Janitor } from './janitor.ts'
+import { type MariadbOptions, mariadbServer } from './mariadb.ts'
+import { type PostgresOptions, postgresServer } from './postgres.ts'
 import { type RedisOptions, redisServer, startRedlock } from './redis.ts'
 import { type SentinelGroup, type SentinelOptions, startSentinel } from './sentinel.ts'
 import type { Server } from './server.ts'
@@ -25,6 +27,10 @@ export interface Testbed {
   etcd(count?: number, o?: EtcdOptions): Promise<Group>
   /** `count` (default 1, 1 … 9) ZooKeeper servers. */
   zookeeper(count?: number, o?: ZookeeperOptions): Promise<Group>
+  /** One PostgreSQL server, ready. */
+  postgres(o?: PostgresOptions): Promise<Server>
+  /** One MariaDB server, ready. */
+  mariadb(o?: MariadbOptions): Promise<Server>
   /** Stops everything and removes the folder. Idempotent. */
   close(): Promise<void>
 }
@@ -47,6 +53,8 @@ export async function testbed(): Promise<Testbed> {
     redlock: (count = 3, o = {}) => startRedlock(bed, count, o),
     etcd: (count = 1, o = {}) => startEtcd(bed, count, o),
     zookeeper: (count = 1, o = {}) => startZookeeper(bed, count, o),
+    postgres: async (o) => started(await postgresServer(bed, o)),
+    mariadb: async (o) => started(await mariadbServer(bed, o)),
     close: () => (closing ??= bed.close()),
   }
 }
