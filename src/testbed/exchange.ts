@@ -16,17 +16,16 @@ export function exchange(q: Question): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: '127.0.0.1', port: q.port, noDelay: true })
     let answer = Buffer.alloc(0)
-    const fail = (error: Error): void => {
+    const end = (settle: () => void): void => {
       clearTimeout(timer)
       socket.destroy()
-      reject(error)
+      settle()
     }
+    const fail = (error: Error): void => end(() => reject(error))
     const timeoutMs = q.timeoutMs ?? 2_000
     const timer = setTimeout(() => fail(new Error(`no answer from port ${q.port} within ${timeoutMs} ms`)), timeoutMs)
     socket.on('error', fail)
-    socket.on('close', () =>
-      fail(new Error(`port ${q.port} hung up after ${JSON.stringify(answer.toString('latin1'))}`)),
-    )
+    socket.on('close', () => fail(new Error(`port ${q.port} hung up after ${answer.length} bytes`)))
     socket.on('connect', () => {
       if (q.send !== undefined) socket.write(q.send)
     })
@@ -35,10 +34,7 @@ export function exchange(q: Question): Promise<Buffer> {
       try {
         const done = q.done(answer)
         if (typeof done !== 'boolean') socket.write(done)
-        else if (done) {
-          resolve(answer)
-          fail(new Error('already answered'))
-        }
+        else if (done) end(() => resolve(answer))
       } catch (error) {
         fail(error instanceof Error ? error : new Error(String(error)))
       }

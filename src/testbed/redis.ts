@@ -26,7 +26,7 @@ export async function redisServer(bed: Bed, o: RedisOptions = {}, role = 'redis'
   const password = o.requirepass ?? ''
   const file = join(dir, 'redis.conf')
   // A file and not arguments: Sentinel rewrites a node's configuration, and a restart must come back as what it was made.
-  await writeFile(file, redisConf(port, join(dir, 'data'), o))
+  await writeFile(file, redisConf(port, join(dir, 'data'), o), { mode: 0o600 })
   return bed.add({
     name,
     dir,

@@ -42,6 +42,6 @@ export async function installServers(kinds: readonly ServerKind[]): Promise<void
 
 /** Those of these kinds that are not installed. */
 export async function missing(kinds: readonly ServerKind[]): Promise<ServerKind[]> {
-  const found = await Promise.all(kinds.map(find))
+  const found = await Promise.all(kinds.map((kind) => find(kind)))
   return kinds.filter((_, i) => found[i] === null)
 }

@@ -82,7 +82,7 @@ async function sentinelServer(bed: Bed, primaryPort: number, o: SentinelOptions)
     `sentinel parallel-syncs ${MASTER} 1`,
     ...auth,
   ]
-  await writeFile(template, `${lines.join('\n')}\n`)
+  await writeFile(template, `${lines.join('\n')}\n`, { mode: 0o600 })
   // Sentinel keeps all it knows in its configuration file: that file is its data, and a restart without them begins anew.
   const file = join(dir, 'data', 'sentinel.conf')
   return bed.add({
