@@ -1,0 +1,94 @@
+/** etcd: one member, or several that vote. */
+import { request } from 'node:http'
+import { addresses, type Bed, countOf, type Group, type StartOptions } from './bed.ts'
+import { freePorts } from './port.ts'
+
+export interface EtcdOptions extends StartOptions {
+  /** Default 20; etcd's own is 100. The election timeout also bounds the shortest lease: 1 s is granted as 2 s with etcd's own. */
+  readonly heartbeatMs?: number
+  /** Default 200, at least five heartbeats. */
+  readonly electionMs?: number
+  /** Turns authentication on with this password for the user root, which then stands in the URL; off by default. */
+  readonly rootPassword?: string
+  /** Further flags, such as `--quota-backend-bytes=…`. */
+  readonly flags?: readonly string[]
+}
+
+/** Starts `count` members and waits until each of them can write, which needs a leader. */
+export async function startEtcd(bed: Bed, count: number, o: EtcdOptions = {}): Promise<Group> {
+  const found = await bed.found('etcd')
+  const members: { readonly name: string; readonly dir: string; readonly port: number; readonly peer: string }[] = []
+  for (let i = 0; i < countOf('etcd', count); i++) {
+    const [port = 0, peerPort = 0] = await freePorts(2)
+    members.push({ ...(await bed.folder('etcd')), port, peer: `http://127.0.0.1:${peerPort}` })
+  }
+  const heartbeatMs = o.heartbeatMs ?? 20
+  const electionMs = o.electionMs ?? 200
+  const user = o.rootPassword === undefined ? '' : `root:${encodeURIComponent(o.rootPassword)}@`
+  const servers = members.map(({ name, dir, port, peer }) =>
+    bed.add({
+      name,
+      dir,
+      port,
+      url: `etcd://${user}127.0.0.1:${port}`,
+      command: [
+        found.path('etcd'),
+        `--name=${name}`,
+        `--data-dir=${dir}/data`,
+        `--listen-client-urls=http://127.0.0.1:${port}`,
+        `--advertise-client-urls=http://127.0.0.1:${port}`,
+        `--listen-peer-urls=${peer}`,
+        `--initial-advertise-peer-urls=${peer}`,
+        `--initial-cluster=${members.map((member) => `${member.name}=${member.peer}`).join(',')}`,
+        '--initial-cluster-state=new',
+        `--heartbeat-interval=${heartbeatMs}`,
+        `--election-timeout=${electionMs}`,
+        '--logger=zap',
+        ...(o.flags ?? []),
+      ],
+      ...(o.env === undefined ? {} : { env: o.env }),
+      ask: () => expectHealth(port),
+    }),
+  )
+  await bed.startAll(servers)
+  const first = servers[0]
+  if (o.rootPassword !== undefined && first !== undefined) await enableAuth(first.port, o.rootPassword)
+  return { url: `etcd://${user}${addresses(servers)}`, servers }
+}
+
+/** etcd's health is the outcome of a read by consensus: there is a leader, and this member hears it. */
+async function expectHealth(port: number): Promise<void> {
+  const said = await call(port, 'GET', '/health')
+  if (!/"health"\s*:\s*"?true/.test(said)) throw new Error(`unhealthy: ${said}`)
+}
+
+async function enableAuth(port: number, password: string): Promise<void> {
+  await call(port, 'POST', '/v3/auth/user/add', { name: 'root', password })
+  await call(port, 'POST', '/v3/auth/role/add', { name: 'root' })
+  await call(port, 'POST', '/v3/auth/user/grant', { user: 'root', role: 'root' })
+  await call(port, 'POST', '/v3/auth/enable', {})
+}
+
+/**
+ * One request, on a connection that is closed after it: etcd's orderly stop would wait for one that is kept alive. The body is no part of
+ * any error, since it may hold a password.
+ */
+function call(port: number, method: 'GET' | 'POST', path: string, body?: object): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const sent = request({ host: '127.0.0.1', port, method, path, agent: false, timeout: 5_000 }, (response) => {
+      let said = ''
+      response.setEncoding('utf8')
+      response.on('data', (text: string) => {
+        said += text
+      })
+      response.on('error', reject)
+      response.on('end', () => {
+        if (response.statusCode === 200) resolve(said)
+        else reject(new Error(`etcd ${path}: ${response.statusCode} ${said}`))
+      })
+    })
+    sent.on('error', reject)
+    sent.on('timeout', () => sent.destroy(new Error(`etcd ${path}: no answer within 5000 ms`)))
+    sent.end(body === undefined ? undefined : JSON.stringify(body))
+  })
+}

@@ -1,0 +1,74 @@
+/** Real servers for tests, torture and lab: started on free loopback ports in a temporary folder, and gone afterwards. */
+import { Bed, type Group } from './bed.ts'
+import { type ClusterOptions, startCluster } from './cluster.ts'
+import { TestbedError } from './error.ts'
+import { type EtcdOptions, startEtcd } from './etcd.ts'
+import { type Found, find, packagesOf, type ServerKind } from './find.ts'
+import { Janitor } from './janitor.ts'
+import { type MariadbOptions, mariadbServer } from './mariadb.ts'
+import { type PostgresOptions, postgresServer } from './postgres.ts'
+import { type RedisOptions, redisServer, startRedlock } from './redis.ts'
+import { type SentinelGroup, type SentinelOptions, startSentinel } from './sentinel.ts'
+import type { Server } from './server.ts'
+import { startZookeeper, type ZookeeperOptions } from './zookeeper.ts'
+
+export interface Testbed {
+  /** The folder in which everything of this testbed lies, until `close()`. */
+  readonly dir: string
+  /** One Redis server, ready. */
+  redis(o?: RedisOptions): Promise<Server>
+  /** A primary, two replicas and three Sentinels that know each other. */
+  sentinel(o?: SentinelOptions): Promise<SentinelGroup>
+  /** A Redis Cluster of three primaries and three replicas. */
+  cluster(o?: ClusterOptions): Promise<Group>
+  /** `count` (default 3, 1 … 9) independent Redis servers. */
+  redlock(count?: number, o?: RedisOptions): Promise<Group>
+  /** `count` (default 1, 1 … 9) etcd members. */
+  etcd(count?: number, o?: EtcdOptions): Promise<Group>
+  /** `count` (default 1, 1 … 9) ZooKeeper servers. */
+  zookeeper(count?: number, o?: ZookeeperOptions): Promise<Group>
+  /** One PostgreSQL server, ready. */
+  postgres(o?: PostgresOptions): Promise<Server>
+  /** One MariaDB server, ready. */
+  mariadb(o?: MariadbOptions): Promise<Server>
+  /** Stops everything and removes the folder. Idempotent. */
+  close(): Promise<void>
+}
+
+/** Opens a testbed; it starts nothing yet. Whatever becomes of this process, what it starts will be stopped. */
+export async function testbed(): Promise<Testbed> {
+  const janitor = await Janitor.open()
+  const known = new Map<ServerKind, Found>()
+  const bed = new Bed(janitor, async (kind) => {
+    const found = known.get(kind) ?? (await findOrSay(kind))
+    known.set(kind, found)
+    return found
+  })
+  let closing: Promise<void> | undefined
+  return {
+    dir: janitor.dir,
+    redis: async (o) => started(await redisServer(bed, o)),
+    sentinel: (o) => startSentinel(bed, o),
+    cluster: (o) => startCluster(bed, o),
+    redlock: (count = 3, o = {}) => startRedlock(bed, count, o),
+    etcd: (count = 1, o = {}) => startEtcd(bed, count, o),
+    zookeeper: (count = 1, o = {}) => startZookeeper(bed, count, o),
+    postgres: async (o) => started(await postgresServer(bed, o)),
+    mariadb: async (o) => started(await mariadbServer(bed, o)),
+    close: () => (closing ??= bed.close()),
+  }
+}
+
+async function started(server: Server): Promise<Server> {
+  await server.start()
+  return server
+}
+
+async function findOrSay(kind: ServerKind): Promise<Found> {
+  const found = await find(kind)
+  if (found !== null) return found
+  const packages = packagesOf([kind]).join(' ')
+  throw new TestbedError(
+    `${kind} is not installed; Debian has it in: ${packages} (npm run testbed -- ${kind} --install)`,
+  )
+}

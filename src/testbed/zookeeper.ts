@@ -1,0 +1,94 @@
+/** ZooKeeper: one server, or an ensemble. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { addresses, type Bed, countOf, type Group, type StartOptions } from './bed.ts'
+import { exchange } from './exchange.ts'
+import { freePorts } from './port.ts'
+
+export interface ZookeeperOptions extends StartOptions {
+  /** Default 200. Sessions are granted between 2 and 20 ticks. */
+  readonly tickMs?: number
+  /** Java heap; default 64. */
+  readonly heapMb?: number
+  /** Further lines of zoo.cfg. */
+  readonly config?: Readonly<Record<string, string | number>>
+}
+
+/** Starts `count` servers and waits until each of them serves, which in an ensemble needs a leader. */
+export async function startZookeeper(bed: Bed, count: number, o: ZookeeperOptions = {}): Promise<Group> {
+  const found = await bed.found('zookeeper')
+  const members: { readonly name: string; readonly dir: string; readonly port: number; readonly votes: string }[] = []
+  for (let i = 0; i < countOf('zookeeper', count); i++) {
+    const [port = 0, quorum = 0, election = 0] = await freePorts(3)
+    members.push({ ...(await bed.folder('zookeeper')), port, votes: `127.0.0.1:${quorum}:${election}` })
+  }
+  // Exactly one binding of slf4j: with none the log is lost, with two the server does not start.
+  const classPath = [found.path('zookeeper.jar'), found.path('slf4j-simple.jar')].join(':')
+  const heap = `${o.heapMb ?? 64}m`
+  const servers = []
+  for (const [i, { name, dir, port }] of members.entries()) {
+    const data = join(dir, 'data')
+    const file = join(dir, 'zoo.cfg')
+    await writeFile(file, zooCfg(data, port, members, o))
+    servers.push(
+      bed.add({
+        name,
+        dir,
+        port,
+        url: `zookeeper://127.0.0.1:${port}`,
+        command: [
+          found.path('java'),
+          `-Xms${heap}`,
+          `-Xmx${heap}`,
+          '-XX:+UseSerialGC',
+          // Starts a third sooner on two shared cores; these servers don't live long enough to gain from the second compiler.
+          '-XX:TieredStopAtLevel=1',
+          '-XX:-UsePerfData',
+          '-Dzookeeper.jmx.log4j.disable=true',
+          '-Dzookeeper.extendedTypesEnabled=true',
+          // No fsync: a killed process loses nothing that it wrote, and the loss of power is not among the faults made here.
+          '-Dzookeeper.forceSync=no',
+          '-cp',
+          classPath,
+          'org.apache.zookeeper.server.quorum.QuorumPeerMain',
+          file,
+        ],
+        ...(o.env === undefined ? {} : { env: o.env }),
+        fill: () => writeFile(join(data, 'myid'), `${i + 1}\n`),
+        ask: () => expectServing(port),
+      }),
+    )
+  }
+  await bed.startAll(servers)
+  return { url: `zookeeper://${addresses(servers)}`, servers }
+}
+
+function zooCfg(
+  data: string,
+  port: number,
+  members: readonly { readonly votes: string }[],
+  o: ZookeeperOptions,
+): string {
+  const directives: Record<string, string | number> = {
+    dataDir: data,
+    clientPort: port,
+    clientPortAddress: '127.0.0.1',
+    tickTime: o.tickMs ?? 200,
+    // In ticks; a starved machine needs seconds to connect and synchronize, however short the tick.
+    initLimit: 50,
+    syncLimit: 25,
+    maxClientCnxns: 0,
+    'admin.enableServer': 'false',
+    '4lw.commands.whitelist': '*',
+    ...o.config,
+  }
+  const lines = Object.entries(directives).map(([key, value]) => `${key}=${value}`)
+  if (members.length > 1) lines.push(...members.map(({ votes }, i) => `server.${i + 1}=${votes}`))
+  return `${lines.join('\n')}\n`
+}
+
+/** A server without a quorum answers "not currently serving requests"; one that serves tells its mode. */
+async function expectServing(port: number): Promise<void> {
+  const said = await exchange({ port, send: 'srvr', done: (bytes) => bytes.includes('Node count:') })
+  if (!/Mode: (standalone|leader|follower)/.test(said.toString())) throw new Error(`not serving: ${said.toString()}`)
+}

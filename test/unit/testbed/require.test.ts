@@ -1,0 +1,43 @@
+import { afterEach, expect, test, vi } from 'vitest'
+import type * as Find from '../../../src/testbed/find.ts'
+import { find, packagesOf } from '../../../src/testbed/find.ts'
+import { installPackages } from '../../../src/testbed/install.ts'
+import { requireServers, skipped } from '../../../src/testbed/require.ts'
+
+vi.mock('../../../src/testbed/find.ts', async (original) => ({
+  ...(await original<typeof Find>()),
+  find: vi.fn(() => Promise.resolve(null)),
+}))
+
+afterEach(() => {
+  vi.unstubAllEnvs()
+  vi.restoreAllMocks()
+})
+
+test('HOLDFAST_TEST_SKIP names what is skipped, and nothing that does not exist', () => {
+  vi.stubEnv('HOLDFAST_TEST_SKIP', 'etcd, zookeeper')
+  expect(skipped('etcd')).toBe(true)
+  expect(skipped('zookeeper')).toBe(true)
+  expect(skipped('redis')).toBe(false)
+  vi.stubEnv('HOLDFAST_TEST_SKIP', '')
+  expect(skipped('etcd')).toBe(false)
+  vi.stubEnv('HOLDFAST_TEST_SKIP', 'etdc')
+  expect(() => skipped('etcd')).toThrow('HOLDFAST_TEST_SKIP names "etdc"; it can name redis, etcd')
+})
+
+test('what is missing fails with the packages and the ways out; what is skipped is not looked for', async () => {
+  vi.stubEnv('HOLDFAST_TEST_INSTALL', '')
+  vi.stubEnv('HOLDFAST_TEST_SKIP', 'redis')
+  const failure = await requireServers(['redis', 'etcd', 'zookeeper']).catch((error: unknown) => error as Error)
+  expect(failure).toMatchObject({ code: 'HF_TESTBED' })
+  expect((failure as Error).message).toMatch(/not installed: etcd, zookeeper\. Install etcd-server zookeeper /)
+  expect((failure as Error).message).toContain('HOLDFAST_TEST_SKIP=etcd,zookeeper')
+  expect(find).not.toHaveBeenCalledWith('redis')
+})
+
+test('without root nothing is installed, and the error says what to install by hand', async () => {
+  vi.spyOn(process, 'getuid').mockReturnValue(1000)
+  await expect(installPackages(packagesOf(['postgres', 'mariadb']))).rejects.toThrow(
+    'only root can install packages; install by hand: apt-get install --no-install-recommends postgresql mariadb-server',
+  )
+})
