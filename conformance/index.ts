@@ -11,6 +11,7 @@ import { faults } from './faults.ts'
 import { laws } from './laws.ts'
 import { losses } from './losses.ts'
 import { names } from './names.ts'
+import { processes } from './processes.ts'
 import { reentry } from './reentry.ts'
 import type { StoreUnderTest } from './rig.ts'
 import { tokens } from './tokens.ts'
@@ -31,6 +32,7 @@ const DRAFTS = [
   ...names,
   ...views,
   ...cells,
+  ...processes,
 ]
 
 /** All cases for the store that the module and the config name. */

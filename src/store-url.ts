@@ -21,7 +21,7 @@ export function parseStoreUrl(text: string, schemes: readonly string[]): StoreUr
   const scheme = match?.[1]?.toLowerCase()
   if (match === null || scheme === undefined || !schemes.includes(scheme)) {
     throw new UsageError(
-      `a store URL must begin with one of ${schemes.map((s) => `${s}:`).join(' ')}; given ${withoutSecrets(text)}`,
+      `a store URL must begin with one of ${schemes.map((s) => `${s}:`).join(' ')}; given ${shownStart(text)}`,
     )
   }
   return { scheme, rest: match[2] ?? '', options: parseQuery(match[3] ?? '') }
@@ -55,10 +55,8 @@ function convert(key: string, value: string): unknown {
   return value
 }
 
-/** A URL that may be shown: user and password, up to the last @ of the authority, are left out. */
-export function withoutSecrets(text: string): string {
-  const shown = text
-    .replace(/^([a-z][a-z0-9+]*:\/\/)[^/?#]*@/i, '$1***@')
-    .replace(/\?.*$/s, (q) => (q.includes('@') ? '?***' : q))
-  return JSON.stringify(shown.length > 120 ? `${shown.slice(0, 120)}…` : shown)
+/** What may be shown of a URL that can't be read: nothing past the first colon, since a password could be anywhere. */
+function shownStart(text: string): string {
+  const start = /^[^:/@?#]{0,40}/.exec(text)?.[0] ?? ''
+  return JSON.stringify(start.length < text.length ? `${start}:…` : start)
 }

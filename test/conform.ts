@@ -1,9 +1,17 @@
 /** Runs the conformance suite as vitest tests. */
 import { describe, test } from 'vitest'
-import { conformance, type StoreUnderTest } from '../conformance/index.ts'
+import type { conformance, StoreUnderTest } from '../conformance/index.ts'
 
-export function conform(what: string, store: StoreUnderTest): void {
+/**
+ * A driver's built JS is judged by the built suite, its source by the suite's source: of each error class there must be
+ * one, or core would not know the driver's errors.
+ */
+export async function conform(what: string, store: StoreUnderTest): Promise<void> {
+  const suite = store.module.pathname.endsWith('.ts') ? '../conformance/index.ts' : '../dist/conformance/index.js'
+  const { conformance: makeCases } = (await import(new URL(suite, import.meta.url).href)) as {
+    readonly conformance: typeof conformance
+  }
   describe(what, () => {
-    for (const { law, name, timeoutMs, run } of conformance(store)) test(`${law}: ${name}`, run, timeoutMs)
+    for (const { law, name, timeoutMs, run } of makeCases(store)) test(`${law}: ${name}`, run, timeoutMs)
   })
 }

@@ -163,7 +163,9 @@ class Proxying implements FaultProxy {
   /** Listening and refusing are asynchronous: two changes at once are carried out one after the other. */
   #inTurn(change: () => Promise<void> | void): Promise<void> {
     const turn = this.#turn.then(change)
-    this.#turn = turn.catch(() => undefined)
+    // The caller has the outcome; the next in turn only waits for its end.
+    const ended = (): void => {}
+    this.#turn = turn.then(ended, ended)
     return turn
   }
 

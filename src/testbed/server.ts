@@ -76,7 +76,9 @@ export class Server {
   /** Starts the process on the data there are (made if there are none) and waits until it serves; default 30 000 ms. */
   start(withinMs?: number): Promise<void> {
     const starting = this.#start(withinMs)
-    this.#starting = starting.catch(() => undefined)
+    // The caller has the outcome; whoever stops the server only waits for the end of its start.
+    const ended = (): void => {}
+    this.#starting = starting.then(ended, ended)
     return starting
   }
 

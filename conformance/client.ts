@@ -1,0 +1,68 @@
+/** A client in a process of its own: does what its parent tells it, and tells what happened. */
+import type { Held } from '../src/core/held.ts'
+import type { Driver } from '../src/driver.ts'
+import { type Holdfast, makeInstance } from '../src/holdfast.ts'
+import type { Order, Report } from './errand.ts'
+
+const [moduleUrl, config] = process.argv.slice(2) as [string, string]
+
+function tell(report: Report): void {
+  process.send?.(report)
+}
+
+async function open(): Promise<Holdfast> {
+  const { default: make } = (await import(moduleUrl)) as { default: (config: unknown) => Driver | Promise<Driver> }
+  const driver = await make(JSON.parse(config))
+  await driver.setup?.()
+  return makeInstance(driver, {})
+}
+
+/** Holds, and acts whenever its own handle says that it may. */
+function actWhileHeld(held: Held): void {
+  setInterval(() => {
+    try {
+      held.assertHeld()
+    } catch (error) {
+      tell({ kind: 'refused', code: (error as { code: string }).code })
+      return
+    }
+    tell({ kind: 'effect', token: String(held.token) })
+  }, 20)
+}
+
+async function visit(hf: Holdfast, line: string, fairness: 'local' | 'strict'): Promise<void> {
+  await hf.mutex(line, { fairness }).using(async ({ token }) => {
+    const from = process.hrtime.bigint()
+    await new Promise((resolve) => setImmediate(resolve))
+    // One host has one monotonic clock: intervals of several processes can be compared.
+    tell({ kind: 'visit', token: String(token), from: String(from), to: String(process.hrtime.bigint()) })
+  })
+}
+
+async function obey(hf: Holdfast, order: Order): Promise<void> {
+  const { line } = order
+  switch (order.kind) {
+    case 'hold': {
+      const held = await hf.mutex(line, { ttlMs: order.ttlMs }).acquire()
+      tell({ kind: 'held', token: String(held.token) })
+      if (order.acts) actWhileHeld(held)
+      if (order.thenEnd === 'exit') process.exit(0)
+      if (order.thenEnd === 'fall off') process.disconnect()
+      return
+    }
+    case 'visit':
+      await Promise.all(Array.from({ length: order.times }, () => visit(hf, line, order.fairness)))
+      tell({ kind: 'done' })
+      return
+    default:
+      throw new Error(`unknown order ${JSON.stringify(order satisfies never)}`)
+  }
+}
+
+const hf = await open()
+process.on('message', (order: Order) => {
+  obey(hf, order).catch((error: unknown) => {
+    tell({ kind: 'failed', error: error instanceof Error ? (error.stack ?? error.message) : String(error) })
+  })
+})
+tell({ kind: 'ready' })

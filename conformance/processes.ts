@@ -1,0 +1,124 @@
+/** What only processes can show: killed, stopped and continued, crowded, and gone with their holds open. */
+import assert from 'node:assert/strict'
+import type { Draft } from './case.ts'
+import { Errand, type Report } from './errand.ts'
+import { crowd, type Rig, until, within } from './rig.ts'
+
+/** Short enough to lapse in a test, long enough that only a stop makes it lapse. */
+async function ttlFor(rig: Rig): Promise<number> {
+  return Math.max((await rig.traits()).ttlMsMin, 1_500)
+}
+
+/** A store of one process has nothing to show here. */
+function acrossProcesses(name: string, law: string, run: (rig: Rig) => Promise<void>): Draft {
+  return {
+    law,
+    name,
+    timeoutMs: 120_000,
+    async run(rig) {
+      if ((await rig.traits()).scope !== 'process') await run(rig)
+    },
+  }
+}
+
+export const processes: Draft[] = [
+  acrossProcesses('a holder killed with -9 frees the line', 'life', async (rig) => {
+    const line = rig.name()
+    const child = await Errand.start(rig)
+    child.order({ kind: 'hold', line, ttlMs: await ttlFor(rig) })
+    const { token } = await child.told('held')
+    const hf = await rig.holdfast()
+    const waiting = hf.mutex(line).acquire()
+    child.signal('SIGKILL')
+    const held = await within('the next in line is served', waiting)
+    assert.ok(held.token > BigInt(token))
+    await held.release()
+  }),
+  acrossProcesses('a waiter killed with -9 does not block those behind it', 'life', async (rig) => {
+    const line = rig.name()
+    const hf = await rig.holdfast()
+    const list = { list: (prefix: string) => hf.list({ prefix }) }
+    const held = await hf.mutex(line).acquire()
+    const child = await Errand.start(rig)
+    child.order({ kind: 'hold', line, ttlMs: await ttlFor(rig) })
+    if (hf.traits.fair) await until('the child stands in line', async () => (await crowd(list, line)) === 2)
+    const other = await rig.holdfast()
+    const waiting = other.mutex(line).acquire()
+    if (hf.traits.fair) await until('another stands behind it', async () => (await crowd(list, line)) === 3)
+    child.signal('SIGKILL')
+    await held.release()
+    await (await within('the one behind is served', waiting)).release()
+  }),
+  acrossProcesses(
+    'a holder stopped past its ttl does not act when it goes on, and its token is old',
+    'life',
+    async (rig) => {
+      const line = rig.name()
+      const child = await Errand.start(rig)
+      child.order({ kind: 'hold', line, ttlMs: await ttlFor(rig), acts: true })
+      const { token } = await child.told('held')
+      await child.told('effect')
+      child.signal('SIGSTOP')
+      const hf = await rig.holdfast()
+      const held = await within('the next in line is served', hf.mutex(line).acquire())
+      assert.ok(held.token > BigInt(token), 'a guard that has seen the new token refuses the old one')
+      // What it said before it was stopped may still be on its way here; it says nothing while it is stopped.
+      const before = await settled(child.reports)
+      child.signal('SIGCONT')
+      const { code } = await child.told('refused', before)
+      assert.equal(code, 'HF_LOST')
+      const acted = child.reports.slice(before).filter((report) => report.kind === 'effect')
+      assert.deepEqual(acted, [], 'the stopped holder must not act')
+      await held.release()
+    },
+  ),
+  ...(['strict', 'local'] as const).map((fairness) =>
+    acrossProcesses(
+      `4 processes x 50 contenders, ${fairness}: one at a time, all served, tokens rise`,
+      'exclusion',
+      async (rig) => {
+        const line = rig.name()
+        if (fairness === 'strict' && !(await rig.traits()).fair) return
+        const children = await Promise.all(Array.from({ length: 4 }, () => Errand.start(rig)))
+        for (const child of children) child.order({ kind: 'visit', line, times: 50, fairness })
+        await within('all are served', Promise.all(children.map((child) => child.told('done'))), 100_000)
+        const visits = children
+          .flatMap((child) => child.reports)
+          .filter((report) => report.kind === 'visit')
+          .map(({ token, from, to }) => ({ token: BigInt(token), from: BigInt(from), to: BigInt(to) }))
+          .toSorted((a, b) => (a.from < b.from ? -1 : 1))
+        assert.equal(visits.length, 200)
+        for (const [i, visit] of visits.entries()) {
+          const last = visits[i - 1]
+          if (last === undefined) continue
+          assert.ok(last.to <= visit.from, `two were inside at once: ${last.token} and ${visit.token}`)
+          assert.ok(last.token < visit.token, `token ${visit.token} after ${last.token}`)
+        }
+        const hf = await rig.holdfast()
+        await until('nothing is left', async () => (await crowd({ list: (prefix) => hf.list({ prefix }) }, line)) === 0)
+      },
+    ),
+  ),
+  ...(['exit', 'fall off'] as const).map((thenEnd) =>
+    acrossProcesses(`a process that ends (${thenEnd}) with a hold open frees the line`, 'life', async (rig) => {
+      const line = rig.name()
+      const child = await Errand.start(rig)
+      child.order({ kind: 'hold', line, ttlMs: await ttlFor(rig), thenEnd })
+      await within('a hold does not keep its process alive', child.exited)
+      const hf = await rig.holdfast()
+      await (await within('the line is free', hf.mutex(line).acquire())).release()
+    }),
+  ),
+]
+
+/** Waits until no more reports come in; returns how many there are. */
+async function settled(reports: readonly Report[]): Promise<number> {
+  let count = -1
+  await until('no more reports come in', async () => {
+    const isQuiet = count === reports.length
+    count = reports.length
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    return isQuiet
+  })
+  return count
+}
