@@ -137,7 +137,7 @@ export class Attempt implements LeaseListener {
       this.#grant(lease)
       return
     }
-    if (this.#woken) {
+    if (this.#woken || push !== null) {
       this.#woken = false
       this.#core.keeper.look(lease)
     }

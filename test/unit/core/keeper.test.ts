@@ -1,0 +1,41 @@
+/** One heartbeat for all places of a process. */
+import { expect, test } from 'vitest'
+import { memory } from '../../../src/drivers/memory/index.ts'
+import { holdfast } from '../../../src/index.ts'
+import { ManualRuntime } from '../../manual-runtime.ts'
+
+test('100 000 holds cost no timer of their own and renew in as few calls as there are batches', async () => {
+  const runtime = new ManualRuntime()
+  const driver = memory({ runtime })
+  const sizes: number[] = []
+  const touch = driver.touch.bind(driver)
+  driver.touch = (entries) => {
+    sizes.push(entries.length)
+    return touch(entries)
+  }
+  const hf = await holdfast(driver, { runtime, ttlMs: 30_000 })
+  const holds = await Promise.all(Array.from({ length: 100_000 }, (_, i) => hf.mutex(`line ${i}`).acquire()))
+  expect(runtime.timersSet).toBeLessThan(5)
+  await runtime.pass(10_500)
+  expect(sizes.length).toBe(200)
+  expect(sizes.every((size) => size === 500)).toBe(true)
+  // No turn of the event loop sends more than a few batches.
+  expect(runtime.timersSet).toBeGreaterThan(50)
+  await runtime.pass(40_000)
+  expect(holds.every((held) => held.state === 'held')).toBe(true)
+  await hf.close()
+})
+
+test('leases of different lengths are each renewed in their own time, and lost in their own time', async () => {
+  const runtime = new ManualRuntime()
+  const driver = memory({ runtime })
+  const hf = await holdfast(driver, { runtime })
+  const brief = await hf.mutex('brief', { ttlMs: 300 }).acquire()
+  const long = await hf.mutex('long', { ttlMs: 60_000 }).acquire()
+  const fixed = await hf.mutex('fixed', { ttlMs: 1_000, renew: false }).acquire()
+  await runtime.pass(900)
+  expect([brief.state, long.state, fixed.state]).toEqual(['held', 'held', 'held'])
+  await runtime.pass(100)
+  expect([brief.state, long.state, fixed.state]).toEqual(['held', 'held', 'lost'])
+  await hf.close()
+})

@@ -1,0 +1,251 @@
+/** The rules of the design that core must keep, each as the schedule that broke a draft. */
+import { describe, expect, test } from 'vitest'
+import type { Driver } from '../../../src/driver.ts'
+import { memory } from '../../../src/drivers/memory/index.ts'
+import {
+  type Holdfast,
+  holdfast,
+  LockLostError,
+  OutcomeUnknownError,
+  StoreUnreachableError,
+} from '../../../src/index.ts'
+import { ManualRuntime } from '../../manual-runtime.ts'
+
+/** The memory driver with some of its methods replaced. */
+function patched(runtime: ManualRuntime, patch: (inner: Driver) => Partial<Driver>): Driver {
+  const inner = memory({ runtime })
+  const bound = Object.fromEntries(
+    (['enter', 'touch', 'leave', 'watch', 'list', 'swap', 'break', 'close'] as const).map((name) => [
+      name,
+      (inner[name] as (...args: unknown[]) => unknown).bind(inner),
+    ]),
+  ) as unknown as Driver
+  return Object.assign(bound, { name: 'patched', traits: inner.traits }, patch(inner))
+}
+
+async function open(
+  patch: (inner: Driver) => Partial<Driver> = () => ({}),
+): Promise<{ hf: Holdfast; runtime: ManualRuntime }> {
+  const runtime = new ManualRuntime()
+  return { runtime, hf: await holdfast(patched(runtime, patch), { runtime, ttlMs: 10_000 }) }
+}
+
+describe('3.3 since is what renewed the lease', () => {
+  test('the deadline is counted from before the send, not from the reply', async () => {
+    const { hf, runtime } = await open((inner) => ({
+      async enter(entry, wait) {
+        const place = await inner.enter(entry, wait)
+        runtime.sleep(4_000)
+        return place
+      },
+    }))
+    const held = await hf.mutex('a').acquire()
+    expect(held.remainingMs).toBe(10_000 - 102 - 4_000)
+  })
+
+  test('a reply read after its own deadline is not a grant: it is left, and asked for under a new id', async () => {
+    const ids: string[] = []
+    const left: string[] = []
+    const { hf, runtime } = await open((inner) => ({
+      async enter(entry, wait) {
+        ids.push(entry.id)
+        const place = await inner.enter(entry, wait)
+        if (ids.length === 1) runtime.sleep(9_950)
+        return place
+      },
+      leave(entry) {
+        left.push(entry.id)
+        return inner.leave(entry)
+      },
+    }))
+    const held = await hf.mutex('a').acquire()
+    expect(held.state).toBe('held')
+    expect(ids.length).toBe(2)
+    expect(ids[0]).not.toBe(ids[1])
+    expect(left).toEqual([ids[0]])
+  })
+})
+
+describe('3.4 both clocks', () => {
+  test('a machine that slept: nothing may be done until the store has been asked', async () => {
+    const { hf, runtime } = await open()
+    const held = await hf.mutex('a').acquire()
+    runtime.wallMs += 60_000
+    expect(held.remainingMs).toBe(0)
+    expect(() => held.assertHeld()).toThrow(LockLostError)
+    await runtime.settle()
+    // The store says that the place lives (here only the clock was set): a step forward costs a look, not the lock.
+    expect(held.state).toBe('held')
+    held.assertHeld()
+    expect(held.signal.aborted).toBe(false)
+  })
+
+  test('a wall clock that is set back changes nothing', async () => {
+    const { hf, runtime } = await open()
+    const held = await hf.mutex('a').acquire()
+    runtime.wallMs -= 86_400_000
+    held.assertHeld()
+    await runtime.pass(25_000)
+    expect(held.state).toBe('held')
+  })
+
+  test('after a pause the clock decides before any timer does', async () => {
+    const { hf, runtime } = await open()
+    const held = await hf.mutex('a').acquire()
+    runtime.sleep(9_899)
+    expect(() => held.assertHeld()).toThrow(LockLostError)
+    expect(held.state).toBe('lost')
+    expect(held.signal.aborted).toBe(true)
+    expect(await held.release()).toBe(false)
+  })
+})
+
+describe('3.5 an id names one place, once', () => {
+  test('a lost reply is asked for again with the same id, until that id can no longer be live', async () => {
+    const ids: string[] = []
+    const { hf, runtime } = await open((inner) => ({
+      enter(entry, wait) {
+        ids.push(entry.id)
+        if (runtime.now() > 11_500) return inner.enter(entry, wait)
+        return Promise.reject(new StoreUnreachableError('no answer'))
+      },
+    }))
+    const asking = hf.mutex('a', { ttlMs: 10_000 }).acquire()
+    asking.catch(() => {})
+    await runtime.pass(9_000)
+    expect(new Set(ids).size).toBe(1)
+    expect(ids.length).toBeGreaterThan(5)
+    await runtime.pass(800)
+    await runtime.pass(2_000)
+    await expect(asking).rejects.toThrow(StoreUnreachableError)
+  })
+
+  test('a push is the grant only with the token of the latest answer, and never moves the deadline', async () => {
+    let wake: (push: { id: string; token: bigint }) => void = () => {}
+    let id = ''
+    let touches = 0
+    const { hf, runtime } = await open((inner) => ({
+      watch(line, place, listener) {
+        if (place !== null) id = place
+        wake = listener
+        return inner.watch(line, place, () => {})
+      },
+      touch(entries) {
+        touches++
+        return inner.touch(entries)
+      },
+    }))
+    const first = await hf.mutex('a', { fairness: 'strict' }).acquire()
+    let granted = false
+    const second = hf.mutex('a', { fairness: 'strict' }).acquire()
+    void second.then(() => (granted = true))
+    await runtime.settle()
+    wake({ id, token: 99n })
+    await runtime.settle()
+    expect(touches, 'a push that names another place only makes us look').toBe(1)
+    expect(granted).toBe(false)
+    await runtime.pass(2_000)
+    wake({ id, token: first.token / 1024n + 1n })
+    const held = await second
+    expect(held.remainingMs).toBe(10_000 - 102 - 2_000)
+  })
+})
+
+describe('3.13 no ghosts', () => {
+  test('a leave that fails is repeated until the store has answered', async () => {
+    let failures = 3
+    let leaves = 0
+    const { hf, runtime } = await open((inner) => ({
+      leave(entry) {
+        leaves++
+        return failures-- > 0 ? Promise.reject(new StoreUnreachableError('no answer')) : inner.leave(entry)
+      },
+    }))
+    const held = await hf.mutex('a').acquire()
+    expect(await held.release(), 'an outage does not make release fail').toBe(true)
+    await runtime.pass(5_000)
+    expect(leaves).toBe(4)
+    expect(await hf.mutex('a').tryAcquire()).not.toBeNull()
+  })
+})
+
+describe('3.16 hand-over inside the process', () => {
+  test('it is bounded by count: then the place goes to the back of the line', async () => {
+    let enters = 0
+    const { hf } = await open((inner) => ({
+      enter(entry, wait) {
+        enters++
+        return inner.enter(entry, wait)
+      },
+    }))
+    const tokens: bigint[] = []
+    const mutex = hf.mutex('a', { handovers: 4 })
+    await Promise.all(Array.from({ length: 20 }, () => mutex.using(({ token }) => void tokens.push(token))))
+    expect(enters).toBe(4)
+    expect(tokens).toEqual(tokens.toSorted((a, b) => (a < b ? -1 : 1)))
+    expect(new Set(tokens).size).toBe(20)
+  })
+
+  test('it is bounded by one ttl since the grant, and needs a third of the lease', async () => {
+    let enters = 0
+    const { hf, runtime } = await open((inner) => ({
+      enter(entry, wait) {
+        enters++
+        return inner.enter(entry, wait)
+      },
+    }))
+    const mutex = hf.mutex('a', { renew: false })
+    const first = await mutex.acquire()
+    const second = mutex.acquire()
+    runtime.sleep(7_000)
+    await first.release()
+    expect((await second).remainingMs).toBeGreaterThan(9_000)
+    expect(enters).toBe(2)
+  })
+
+  test('a release is bound to its own issue: an old handle frees nobody else', async () => {
+    const { hf } = await open()
+    const mutex = hf.mutex('a')
+    const first = await mutex.acquire()
+    const waiting = mutex.acquire()
+    await first.release()
+    const second = await waiting
+    await first.release()
+    await first[Symbol.asyncDispose]()
+    second.assertHeld()
+    expect(second.token).toBe(first.token + 1n)
+  })
+
+  test('if the shared place is lost, those who wait for it enter again', async () => {
+    const { hf, runtime } = await open((inner) => ({
+      touch: async (entries) => (runtime.now() < 20_000 ? entries.map(() => null) : inner.touch(entries)),
+    }))
+    const held = await hf.mutex('a').acquire()
+    const next = hf.mutex('a').acquire()
+    await runtime.pass(4_000)
+    expect(held.state).toBe('lost')
+    expect((await next).state).toBe('held')
+  })
+})
+
+describe('3.17 swap', () => {
+  test('a write whose reply was lost and that was overwritten since is unknown, and is not run again', async () => {
+    let lose = true
+    let runs = 0
+    const { hf, runtime } = await open((inner) => ({
+      async swap(key, change) {
+        const view = await inner.swap(key, change)
+        if (change === null || !lose) return view
+        lose = false
+        await inner.swap(key, { version: view.version, next: '"theirs"', ttlMs: 0, nonce: 'f'.repeat(32) })
+        throw new StoreUnreachableError('no answer')
+      },
+    }))
+    const update = hf.cell<string>('k').update(() => `mine ${++runs}`)
+    const outcome = expect(update).rejects.toThrow(OutcomeUnknownError)
+    await runtime.pass(1_000)
+    await outcome
+    expect(runs).toBe(1)
+    expect((await hf.cell('k').read()).value).toBe('theirs')
+  })
+})
