@@ -10,6 +10,7 @@ runSteps([
   ['package', 'publint', '--strict'],
   ['types of the package', 'attw', '--pack', '.', '--profile', 'esm-only'],
   ['unit tests', 'vitest', 'run', '--project', 'unit'],
+  ['simulation', 'tsx', 'test/sim/main.ts', '--seeds', '1..20000'],
   ['tests with real processes and servers', 'vitest', 'run', '--project', 'real', '--passWithNoTests'],
 ])
 
