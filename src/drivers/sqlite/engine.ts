@@ -5,6 +5,10 @@ import { MissingClientError, UsageError } from '../../core/errors.ts'
 export type Value = string | number | null
 export type Row = Readonly<Record<string, unknown>>
 
+/**
+ * Made once and used again. A bound limit is written `LIMIT +?`: a bare `LIMIT ?` is part of the plan to newer SQLites, which
+ * then prepare the statement anew whenever it is bound (measured: 19 us instead of 4.5).
+ */
 export interface Statement {
   run(...values: Value[]): { readonly changes: number | bigint }
   get(...values: Value[]): unknown

@@ -24,7 +24,7 @@ export class Ids {
     this.#tokens.delete(id)
     this.#spent.add(id)
     if (this.#spent.size <= SPENT_MAX) return
-    const [oldest] = this.#spent
-    if (oldest !== undefined) this.#spent.delete(oldest)
+    const oldest = this.#spent.values().next()
+    if (oldest.done !== true) this.#spent.delete(oldest.value)
   }
 }

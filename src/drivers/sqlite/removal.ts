@@ -22,10 +22,17 @@ interface Candidate {
   readonly id: string
   readonly token: number
   readonly process: number
+  readonly weight: number
   readonly granted: number
   readonly lapsed: number
 }
 
+/** The first that is not known to be granted, and what stands in front of it. */
+interface First extends Candidate {
+  readonly used: number
+}
+
+const CANDIDATE = 'id, token, process, weight, granted'
 const STOOD = 'line, token, capacity, process, also, broken'
 
 export class Removal {
@@ -33,7 +40,8 @@ export class Removal {
   readonly #delete: Statement
   readonly #lapsed: Statement
   readonly #ofProcess: Statement
-  readonly #front: Statement
+  readonly #first: Statement
+  readonly #rest: Statement
   readonly #grant: Statement
   #wakeups: Wakeup[] = []
   #sockets: string[] = []
@@ -43,11 +51,14 @@ export class Removal {
     this.#delete = engine.prepare(`DELETE FROM place WHERE line = ? AND token = ? AND id = ? RETURNING ${STOOD}`)
     this.#lapsed = engine.prepare(`SELECT id, ${STOOD} FROM place WHERE line = ? AND lapses_at <= ?`)
     this.#ofProcess = engine.prepare(`SELECT id, ${STOOD} FROM place WHERE process = ? OR also IS NOT NULL`)
-    this.#front = engine.prepare(
-      `SELECT id, token, process, granted, lapses_at <= ? AS lapsed FROM (
-         SELECT *, sum(weight) OVER (ORDER BY token ROWS UNBOUNDED PRECEDING) AS used
-         FROM (SELECT * FROM place WHERE line = ? ORDER BY token LIMIT ?))
-       WHERE used <= capacity AND (granted = 0 OR lapses_at <= ?)`,
+    // A window function would say it in one statement, and make a temporary table each time.
+    this.#first = engine.prepare(
+      `SELECT ${CANDIDATE}, lapses_at <= ? AS lapsed,
+         (SELECT coalesce(sum(weight), 0) FROM place AS other WHERE other.line = place.line AND other.token < place.token) AS used
+       FROM place WHERE line = ? AND token > ? AND (granted = 0 OR lapses_at <= ?) ORDER BY token LIMIT 1`,
+    )
+    this.#rest = engine.prepare(
+      `SELECT ${CANDIDATE}, lapses_at <= ? AS lapsed FROM place WHERE line = ? AND token > ? ORDER BY token LIMIT +?`,
     )
     this.#grant = engine.prepare('UPDATE place SET granted = 1 WHERE line = ? AND token = ?')
   }
@@ -96,12 +107,21 @@ export class Removal {
 
   /** After places have gone: marks who is granted by it, to be told after the commit. */
   settle(line: string, capacity: number, now: number): void {
-    const rows = this.#front.all(now, line, capacity, now) as Candidate[]
-    if (rows.some((row) => row.lapsed === 1) && this.purge(line, now)) return
-    for (const { id, token, process, granted } of rows) {
-      if (granted === 1) continue
-      this.#grant.run(line, token)
-      this.#wakeups.push({ process, id, token })
+    let first = this.#first.get(now, line, 0, now) as First | undefined
+    while (first?.lapsed === 1) {
+      if (this.purge(line, now)) return
+      // Lapsed and kept, because what it protects still runs: on to the next.
+      first = this.#first.get(now, line, first.token, now) as First | undefined
+    }
+    if (first === undefined || first.used + first.weight > capacity) return
+    this.#grantTo(line, first)
+    let room = capacity - first.used - first.weight
+    if (room === 0) return
+    for (const place of this.#rest.all(now, line, first.token, room) as Candidate[]) {
+      if (place.lapsed === 1 && this.purge(line, now)) return
+      room -= place.weight
+      if (room < 0) return
+      if (place.granted === 0) this.#grantTo(line, place)
     }
   }
 
@@ -116,6 +136,11 @@ export class Removal {
     if (drained.wakeups.length > 0) this.#wakeups = []
     if (drained.sockets.length > 0) this.#sockets = []
     return drained
+  }
+
+  #grantTo(line: string, { id, token, process }: Candidate): void {
+    this.#grant.run(line, token)
+    this.#wakeups.push({ process, id, token })
   }
 
   #anyLives(among: readonly number[]): boolean {

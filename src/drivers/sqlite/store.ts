@@ -18,6 +18,14 @@ export interface Answer {
   readonly blockers: readonly number[]
 }
 
+interface Holder {
+  readonly id: string
+  readonly token: number
+  readonly process: number
+  readonly weight: number
+  readonly capacity: number
+}
+
 interface Renewed {
   readonly granted: number
 }
@@ -39,7 +47,7 @@ export class SqliteStore {
   readonly #shorten: Statement
   readonly #bury: Statement
   readonly #sweep: Statement
-  readonly #holders: Statement
+  readonly #front: Statement
   readonly #break: Statement
   readonly #mine: Statement
   readonly #tie: Statement
@@ -68,10 +76,8 @@ export class SqliteStore {
     )
     this.#bury = engine.prepare('INSERT OR REPLACE INTO grave VALUES (?, ?)')
     this.#sweep = engine.prepare('DELETE FROM grave WHERE until <= ?')
-    this.#holders = engine.prepare(
-      `SELECT id, token, process, capacity FROM (
-         SELECT *, sum(weight) OVER (ORDER BY token ROWS UNBOUNDED PRECEDING) AS used FROM place WHERE line = ?)
-       WHERE used <= capacity`,
+    this.#front = engine.prepare(
+      'SELECT id, token, process, weight, capacity FROM place WHERE line = ? ORDER BY token LIMIT +?',
     )
     this.#mine = engine.prepare('SELECT token FROM place WHERE line = ? AND process = ?')
     this.#tie = engine.prepare("UPDATE place SET also = coalesce(also || ',', '') || ? WHERE line = ? AND token = ?")
@@ -128,12 +134,7 @@ export class SqliteStore {
   break(line: string, atOnce: boolean): number {
     const now = this.#host.now()
     this.removal.purge(line, now)
-    const holders = this.#holders.all(line) as {
-      readonly id: string
-      readonly token: number
-      readonly process: number
-      readonly capacity: number
-    }[]
+    const holders = this.#holders(line)
     for (const { id, token, process } of holders) {
       if (atOnce) this.removal.remove(line, token, id)
       else this.#break.run(line, token)
@@ -162,6 +163,17 @@ export class SqliteStore {
     }
     this.#setToken.run(token)
     return token
+  }
+
+  /** The places of the front whose weights fit together. */
+  #holders(line: string): Holder[] {
+    const [head] = this.#front.all(line, 1) as Holder[]
+    if (head === undefined) return []
+    let room = head.capacity
+    return (this.#front.all(line, head.capacity) as Holder[]).filter((place) => {
+      room -= place.weight
+      return room >= 0
+    })
   }
 
   #gate(entry: Entry, now: number): Gate {
