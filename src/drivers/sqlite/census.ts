@@ -6,7 +6,7 @@ import { isDead, type Mortal } from './mortal.ts'
 /** Short-lived processes come and go by the thousand: what is remembered of them is forgotten now and then. */
 const KNOWN_MAX = 1_024
 /** An answer "alive" is good for this long: one transaction asks about the same process many times. */
-const FRESH_US = 5_000
+const FRESH_US = 1_000
 
 export class Census {
   readonly #host: Host

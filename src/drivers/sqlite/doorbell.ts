@@ -17,6 +17,8 @@ export interface DoorbellListener {
 interface Peer {
   readonly socket: Socket
   usedAt: number
+  /** Closed by the other side. Names are never used again, so that trying again would be in vain. */
+  isGone: boolean
 }
 
 /** sun_path holds 108 bytes, the last of them zero. */
@@ -63,7 +65,8 @@ export class Doorbell {
 
   /** Sends a message to a process. Best effort: a lost one costs a look. */
   ring(key: number, socketName: string, message: string): void {
-    this.attend(key, socketName)?.socket.write(`${message}\n`)
+    const peer = this.attend(key, socketName)
+    if (peer !== null && !peer.isGone) peer.socket.write(`${message}\n`)
   }
 
   /** Keeps a connection to a process, so that its death is heard. */
@@ -73,13 +76,14 @@ export class Doorbell {
     if (peer === undefined) {
       const socket = netConnect({ path: join(this.#folder, socketName) })
       socket.unref()
-      peer = { socket, usedAt: 0 }
+      peer = { socket, usedAt: 0, isGone: false }
       this.#peers.set(key, peer)
       // 'close' follows every 'error', and says all there is to say.
       socket.on('error', () => undefined)
       socket.on('close', () => {
-        if (this.#peers.get(key)?.socket !== socket) return
-        this.#peers.delete(key)
+        const gone = this.#peers.get(key)
+        if (gone?.socket !== socket) return
+        gone.isGone = true
         this.#listener.gone(key)
       })
     }

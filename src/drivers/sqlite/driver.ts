@@ -1,4 +1,5 @@
 /** The SQLite driver: lines shared by the processes of one host, in one file. */
+import { diagnostics } from '../../core/diagnostics.ts'
 import { ClosedError } from '../../core/errors.ts'
 import type { Cancel } from '../../core/runtime.ts'
 import { instant } from '../../core/validity.ts'
@@ -15,7 +16,7 @@ import {
   type Traits,
   type Wake,
 } from '../../driver.ts'
-import { type FileListener, type FileOptions, ReplacedError, SqliteFile } from './file.ts'
+import { type FileListener, type FileOptions, SqliteFile } from './file.ts'
 import { readStat } from './host.ts'
 import { Ids } from './ids.ts'
 import type { Wakeup } from './removal.ts'
@@ -28,7 +29,7 @@ const TRAITS: Traits = Object.freeze({
   fenced: true,
   counting: true,
   push: 'answer',
-  ttlMsMin: 10,
+  ttlMsMin: 20,
   scope: 'host',
   safety:
     'Holds between the processes of one host that share the file, and across their death and a stepped clock. ' +
@@ -171,8 +172,14 @@ export class SqliteDriver implements Driver, FileListener, VigilListener {
 
   gone(key: number): void {
     this.#vigil.gone(key)
-    // Whoever was to be told may have died before it heard: then the next in line is granted instead.
-    if (this.isDead(key)) void this.died([key])
+  }
+
+  /** The next call opens the file that is there now, and finds none of our places in it. */
+  replaced(): void {
+    const file = this.#file
+    this.#file = null
+    this.#opening = null
+    file?.close().catch((error: unknown) => diagnostics.failed(this.#options.path, error))
   }
 
   // What the vigil asks.
@@ -213,8 +220,8 @@ export class SqliteDriver implements Driver, FileListener, VigilListener {
       if (typeof then === 'function') then()
       return true
     } catch (error) {
-      if (error instanceof Error) return false
-      throw error
+      diagnostics.failed(this.#options.path, error)
+      return false
     }
   }
 
@@ -246,12 +253,7 @@ export class SqliteDriver implements Driver, FileListener, VigilListener {
 
   async #run<T>(job: (file: SqliteFile) => T): Promise<T> {
     const file = this.#file ?? (await this.#open())
-    try {
-      return await file.turns.run(() => job(file))
-    } catch (error) {
-      if (error instanceof ReplacedError) await this.#drop(file)
-      throw error
-    }
+    return file.turns.run(() => job(file))
   }
 
   #open(): Promise<SqliteFile> {
@@ -259,7 +261,7 @@ export class SqliteDriver implements Driver, FileListener, VigilListener {
     this.#opening ??= SqliteFile.open(this.#options, this).then(
       async (file) => {
         this.#file = file
-        await file.turns.run(() => file.listing.reapAll(this.#options.host.now()))
+        await this.#inBackground(({ listing }) => listing.reapAll(this.#options.host.now()))
         return file
       },
       (error: unknown) => {
@@ -268,14 +270,6 @@ export class SqliteDriver implements Driver, FileListener, VigilListener {
       },
     )
     return this.#opening
-  }
-
-  /** The path leads to another file: the next call opens that one, and finds none of our places in it. */
-  async #drop(file: SqliteFile): Promise<void> {
-    if (this.#file !== file) return
-    this.#file = null
-    this.#opening = null
-    await file.close()
   }
 
   async #close(): Promise<void> {

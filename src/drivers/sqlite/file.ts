@@ -18,6 +18,8 @@ import { Turns } from './turns.ts'
 export interface FileListener extends DoorbellListener {
   /** To be told, now that the transaction is in force. */
   woken(wakeups: readonly Wakeup[]): void
+  /** The path leads to another file now, or to none. */
+  replaced(): void
 }
 
 export interface FileOptions {
@@ -58,7 +60,7 @@ export class SqliteFile {
     this.cells = new Cells(engine, (last) => this.store.nextToken(last))
     this.listing = new Listing(engine, this.store.removal)
     this.turns = new Turns(engine, path, runtime, {
-      before: () => this.#checkInode(),
+      before: () => this.#checkInode(listener),
       committed: () => {
         const { wakeups, sockets } = this.store.removal.drain()
         if (wakeups.length > 0) listener.woken(wakeups)
@@ -116,18 +118,16 @@ export class SqliteFile {
   }
 
   /** Whoever deletes or replaces the file parts us from those who open it after: two lines of one name. Say so. */
-  #checkInode(): void {
+  #checkInode(listener: FileListener): void {
     const { runtime, path } = this.#options
     const now = runtime.now()
     if (now - this.#statAt < STAT_MS) return
     this.#statAt = now
     if (inodeOf(path) === this.#inode) return
-    throw new ReplacedError(`sqlite: ${path} was removed or replaced while it was in use; its locks are lost`)
+    listener.replaced()
+    throw new StoreError(`sqlite: ${path} was removed or replaced while it was in use; its locks are lost`)
   }
 }
-
-/** The path leads to another file now. */
-export class ReplacedError extends StoreError {}
 
 interface Opened {
   readonly engine: Engine

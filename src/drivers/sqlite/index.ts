@@ -33,6 +33,8 @@ export function sqlite(given: string | SqliteOptions = {}): SqliteDriver {
   return new SqliteDriver({ path: resolve(path), engine, runtime, host: readHost() })
 }
 
+export default sqlite
+
 /** Where the locks of this user are when nothing else is said: `$XDG_STATE_HOME/holdfast/locks.db`. */
 export function defaultPath(env: Readonly<Record<string, string | undefined>> = process.env): string {
   // The convention asks that a relative path in the variable be ignored.

@@ -25,7 +25,7 @@ export class Listing {
     this.#removal = removal
     // Both engines cut text that they read at the first NUL, which a name may hold: read as bytes it comes whole.
     this.#names = engine.prepare(
-      `SELECT DISTINCT hex(line) AS name FROM place WHERE line >= ? AND line > ? ORDER BY line LIMIT ${PAGE_LINES}`,
+      `SELECT hex(line) AS name FROM place WHERE line >= ? AND line > ? GROUP BY line ORDER BY line LIMIT ${PAGE_LINES}`,
     )
     this.#places = engine.prepare(
       'SELECT token, weight, capacity, entered_at, lapses_at, data FROM place WHERE line = ? ORDER BY token',

@@ -11,6 +11,8 @@ const VERSION = 1
 const PAGE_BYTES = 2_048
 // A checkpoint syncs the disk, which may take tens of milliseconds inside somebody's call. Every 16 MiB it is rare.
 const CHECKPOINT_PAGES = 8_192
+// What a burst has made of the log is given back at the next checkpoint.
+const LOG_BYTES_KEPT = 2 * CHECKPOINT_PAGES * PAGE_BYTES
 
 /**
  * `host` has one row: the boot that the file's times belong to, and the last token or version given out in any line.
@@ -73,6 +75,7 @@ export function prepareFile(engine: Engine, path: string, host: Host): void {
   engine.exec('PRAGMA journal_mode = WAL')
   engine.exec('PRAGMA synchronous = NORMAL')
   engine.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
+  engine.exec(`PRAGMA journal_size_limit = ${LOG_BYTES_KEPT}`)
   engine.exec('BEGIN IMMEDIATE')
   try {
     // Looked at again under the lock: several processes may have found the file empty.

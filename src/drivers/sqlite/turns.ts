@@ -33,6 +33,7 @@ const BUSY_MS_MAX = 5_000
 const PAUSE_MS_MAX = 10
 /** Jobs beyond this go into the next transaction, after the event loop has had its turn. */
 const WORK_MS_MAX = 4
+const LET_ROUND_MS = 2
 
 export class Turns {
   readonly #path: string
@@ -45,6 +46,7 @@ export class Turns {
   #isScheduled = false
   #closed: (() => void) | null = null
   #busyTries = 0
+  #letRoundAt = Number.NEGATIVE_INFINITY
 
   constructor(engine: Engine, path: string, runtime: TurnsRuntime, listener: TurnsListener) {
     this.#engine = engine
@@ -66,8 +68,7 @@ export class Turns {
       this.#queue.push({ job, resolve: resolve as (value: unknown) => void, reject, askedAt, isSolo: false })
       if (this.#isScheduled) return
       this.#isScheduled = true
-      // After all promises of this turn have had theirs: their calls join the same transaction.
-      process.nextTick(() => this.#serve())
+      this.#schedule(askedAt)
     })
   }
 
@@ -76,6 +77,21 @@ export class Turns {
     await new Promise<void>((resolve) => {
       this.#closed = resolve
       if (this.#queue.length === 0) resolve()
+    })
+  }
+
+  /**
+   * After all promises of this turn have had theirs: their calls join the same transaction. But a caller that takes and
+   * releases in a loop must not keep the event loop from timers and sockets, so now and then it is let round.
+   */
+  #schedule(now: number): void {
+    if (now - this.#letRoundAt < LET_ROUND_MS) {
+      process.nextTick(() => this.#serve())
+      return
+    }
+    setImmediate(() => {
+      this.#letRoundAt = this.#runtime.now()
+      this.#serve()
     })
   }
 

@@ -16,7 +16,7 @@ export interface VigilListener {
   isDead(process: number): boolean
   /** These are dead: their places must go. False: it could not be done now. */
   died(processes: readonly number[]): Promise<boolean>
-  /** Once a second: look at these again. */
+  /** Look at these again: a wake-up may have been missed. */
   look(waiting: readonly Waiting[]): void
 }
 
@@ -49,16 +49,20 @@ export class Vigil {
     this.#waiting.delete(id)
   }
 
-  /** A connection to this process has closed. */
+  /**
+   * The connection to this process has closed: it has died, or let go of the store. If it left just before, its push may have
+   * died with it, so whoever waited for it looks.
+   */
   gone(process: number): void {
-    if (!this.#blockers().has(process)) return
-    this.#probe()
+    const waiting = [...this.#waiting.values()].filter(({ blockers }) => blockers.includes(process))
+    if (waiting.length > 0) this.#listener.look(waiting)
+    if (this.#listener.isDead(process)) void this.#report([process])
     for (const ms of ECHOES_MS) {
       const cancel = this.#runtime.after(
         ms,
         () => {
           this.#echoes.delete(cancel)
-          this.#probe()
+          if (!this.#reported.has(process) && this.#listener.isDead(process)) void this.#report([process])
         },
         false,
       )
