@@ -1,5 +1,6 @@
 /** The seam to SQLite itself: what the driver calls of `node:sqlite`, and of `libsql` where Node has none. */
 import { MissingClientError, UsageError } from '../../core/errors.ts'
+import { isBusy } from './faults.ts'
 
 /** What is bound and read. Every number of ours stays below 2^53, so a double carries it exactly. */
 export type Value = string | number | null
@@ -42,7 +43,7 @@ const OPENERS: Record<EngineName, () => Promise<OpenEngine>> = {
   },
   libsql: async () => {
     const { default: Database } = (await import('libsql' as string)) as { default: new (path: string) => Engine }
-    return (path) => new Database(path)
+    return (path) => new LibsqlEngine(new Database(path))
   },
 }
 
@@ -72,4 +73,64 @@ export async function loadEngine(asked: EngineName | undefined): Promise<OpenEng
 function isAbsent(error: unknown): boolean {
   const code = (error as { readonly code?: unknown } | null)?.code
   return code === 'ERR_UNKNOWN_BUILTIN_MODULE' || code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND'
+}
+
+/** libsql, with statements that survive an error. */
+class LibsqlEngine implements Engine {
+  readonly #database: Engine
+
+  constructor(database: Engine) {
+    this.#database = database
+  }
+
+  exec(sql: string): void {
+    this.#database.exec(sql)
+  }
+
+  prepare(sql: string): Statement {
+    return new LibsqlStatement(this.#database, sql)
+  }
+
+  close(): void {
+    this.#database.close()
+  }
+}
+
+/**
+ * A statement of libsql's that has failed reports the same error ever after: A's call fails, and B's, which is sound, fails
+ * with A's error. So it is prepared anew. Not so when the file was busy: a BEGIN that waits for its turn counts as running
+ * until it is used again or its memory is collected, and no COMMIT goes through meanwhile.
+ */
+class LibsqlStatement implements Statement {
+  readonly #database: Engine
+  readonly #sql: string
+  #statement: Statement | null
+
+  constructor(database: Engine, sql: string) {
+    this.#database = database
+    this.#sql = sql
+    this.#statement = database.prepare(sql)
+  }
+
+  run(...values: Value[]): { readonly changes: number | bigint } {
+    return this.#use((statement) => statement.run(...values))
+  }
+
+  get(...values: Value[]): unknown {
+    return this.#use((statement) => statement.get(...values))
+  }
+
+  all(...values: Value[]): unknown[] {
+    return this.#use((statement) => statement.all(...values))
+  }
+
+  #use<T>(call: (statement: Statement) => T): T {
+    this.#statement ??= this.#database.prepare(this.#sql)
+    try {
+      return call(this.#statement)
+    } catch (error) {
+      if (!isBusy(error)) this.#statement = null
+      throw error
+    }
+  }
 }

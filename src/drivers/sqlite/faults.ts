@@ -2,7 +2,6 @@
 import { HoldfastError, StoreError, StoreUnreachableError } from '../../core/errors.ts'
 
 const BUSY = 5
-const CONSTRAINT = 19
 
 /** Primary result codes of SQLite, and what to tell people. */
 const ADVICE: Readonly<Record<number, string>> = {
@@ -20,16 +19,15 @@ function codeOf(error: unknown): number | null {
   if (!(error instanceof Error)) return null
   const { errcode, rawCode } = error as { readonly errcode?: unknown; readonly rawCode?: unknown }
   const code = errcode ?? rawCode
-  return typeof code === 'number' ? code & 0xff : null
+  if (typeof code === 'number') return code & 0xff
+  // libsql gives no code for a file that it can't open, only this.
+  const unopened = /^ConnectionFailed\(.*: (\d+)"\)$/s.exec(error.message)
+  return unopened === null ? null : Number(unopened[1]) & 0xff
 }
 
 /** Another process is writing: try again. */
 export function isBusy(error: unknown): boolean {
   return codeOf(error) === BUSY
-}
-
-export function isConstraint(error: unknown): boolean {
-  return codeOf(error) === CONSTRAINT
 }
 
 /** An error that callers may see; what is ours already, or not of SQLite's, stays as it is. */

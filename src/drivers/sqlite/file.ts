@@ -32,6 +32,7 @@ export interface FileOptions {
 const OPEN_MS_MAX = 5_000
 /** How often the path is compared with the file that is open. */
 const STAT_MS = 100
+const LOG_BYTES_LEFT = 1_048_576
 
 export class SqliteFile {
   readonly census: Census
@@ -104,7 +105,20 @@ export class SqliteFile {
       })
     await this.turns.close()
     await this.doorbell.close()
+    this.#trimLog()
     engine.close()
+  }
+
+  /**
+   * The last one to close empties the log. But libsql closes only when its statements are collected, which the end of a process
+   * forestalls; short-lived processes would then each read a long log anew.
+   */
+  #trimLog(): void {
+    const log = statSync(`${this.#options.path}-wal`, { throwIfNoEntry: false })
+    if (log !== undefined && log.size > LOG_BYTES_LEFT) {
+      // Answers by a row, not an error, when others are at work.
+      this.engine.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()
+    }
   }
 
   /** Changes when another connection has committed; null while the file can't be read. */

@@ -104,16 +104,18 @@ export class Turns {
       else this.#failAll(error)
       return
     }
-    this.#busyTries = 0
     const outcomes: Outcome[] = []
     try {
       this.#work(outcomes)
       this.#commit.run()
     } catch (error) {
-      this.#undo(outcomes, error)
-      this.#next()
+      this.#rollBack()
+      this.#listener.rolledBack()
+      if (isBusy(error)) this.#waitForOthers(error)
+      else this.#blame(outcomes, error)
       return
     }
+    this.#busyTries = 0
     this.#queue.splice(0, outcomes.length)
     this.#listener.committed()
     settle(outcomes)
@@ -135,19 +137,17 @@ export class Turns {
     }
   }
 
-  #undo(outcomes: readonly Outcome[], error: unknown): void {
-    this.#rollBack()
-    this.#listener.rolledBack()
-    if (isBusy(error)) return
+  /** The engine failed in this transaction: the culprit is told, if it was alone in it. */
+  #blame(outcomes: readonly Outcome[], error: unknown): void {
     const first = this.#queue[0]
-    if (first === undefined) return
-    if (first.isSolo || this.#queue.length === 1) {
+    if (first?.isSolo === true || this.#queue.length === 1) {
       this.#queue.shift()
-      first.reject(toStoreError(error, this.#path))
-      return
+      first?.reject(toStoreError(error, this.#path))
+    } else {
+      // One of these is the culprit, and the others must not suffer for it.
+      for (const turn of this.#queue.slice(0, outcomes.length + 1)) turn.isSolo = true
     }
-    // One of these is the culprit, and the others must not suffer for it.
-    for (const turn of this.#queue.slice(0, outcomes.length + 1)) turn.isSolo = true
+    this.#next()
   }
 
   #rollBack(): void {
