@@ -29,10 +29,10 @@ export type EngineName = 'node:sqlite' | 'libsql'
 export type OpenEngine = (path: string) => Engine
 
 /**
- * How long SQLite itself may sleep on a lock, inside a call that blocks the event loop. A transaction of ours takes some
- * tens of microseconds, so that one nap of a millisecond mostly does; beyond it the turn is tried again asynchronously.
+ * How long SQLite itself may sleep on a lock, inside a call that blocks the event loop. Not at all: a transaction of ours takes
+ * some tens of microseconds, and asking again asynchronously gave as many hand-overs as naps of 1 or 2 ms did.
  */
-export const BUSY_TIMEOUT_MS = 1
+export const BUSY_TIMEOUT_MS = 0
 
 const OPENERS: Record<EngineName, () => Promise<OpenEngine>> = {
   'node:sqlite': async () => {

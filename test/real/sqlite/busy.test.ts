@@ -75,11 +75,8 @@ test('a file that stays locked is out of reach, and the call left no trace', asy
 
 test('a loop of take and release keeps neither timers nor sockets from their turn', async () => {
   const driver = sqlite(fresh())
-  let isOver = false
-  setTimeout(() => {
-    isOver = true
-  }, 100)
-  while (!isOver) {
+  const over = AbortSignal.timeout(100)
+  while (!over.aborted) {
     const at = entry('a')
     await driver.enter(at, true)
     await driver.leave(at)

@@ -5,7 +5,7 @@ import { afterEach } from 'vitest'
 
 export interface Request {
   readonly seq: number
-  readonly op: 'acquire' | 'release' | 'state' | 'bind' | 'count' | 'close'
+  readonly op: 'acquire' | 'release' | 'state' | 'bind' | 'count'
   readonly line: string
   readonly ttlMs?: number
 }
@@ -21,7 +21,7 @@ export class Client {
   #seq = 0
 
   private constructor(path: string, wrapper: readonly string[]) {
-    const [command = '', ...args] = [...wrapper, process.execPath, '--import', 'tsx', CHILD, path]
+    const [command, ...args] = [...wrapper, process.execPath, '--import', 'tsx', CHILD, path]
     this.process = spawn(command, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
     this.exited = new Promise((resolve) => {
       this.process.once('exit', (code) => {

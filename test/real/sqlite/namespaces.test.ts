@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Holdfast, holdfast } from '../../../src/index.ts'
 import { Client } from './client.ts'
 import { testFolder } from './folder.ts'
+import { until } from './until.ts'
 
 const path = join(testFolder(), 'locks.db')
 const hf: Holdfast = await holdfast(`sqlite:${path}`)
@@ -16,6 +17,11 @@ const OLD_PROC = ['unshare', '--pid', '--fork', '--kill-child']
 const OWN_CLOCK = ['unshare', '--time', '--monotonic', '100000', '--boottime', '100000', '--fork', '--kill-child']
 
 const line = (): string => `namespace/${randomBytes(4).toString('hex')}`
+
+async function crowd(name: string): Promise<number> {
+  for await (const view of hf.list({ prefix: name })) return view.holders.length + view.waiters.length
+  return 0
+}
 
 beforeAll(() => {
   const tried = spawnSync(OWN_PROC[0] ?? '', [...OWN_PROC.slice(1), 'true'], { encoding: 'utf8' })
@@ -50,13 +56,12 @@ test.each([
   const name = line()
   const held = await hf.mutex(name).acquire()
   const waiter = await Client.start(path, wrapper)
-  let granted = false
-  const asked = waiter.ask('acquire', name).then(() => {
-    granted = true
-  })
-  // Entered after the waiter, so behind it; gone again after a dozen of its looks.
+  const asked = waiter.ask('acquire', name)
+  await until(async () => (await crowd(name)) === 2)
+  // Behind the waiter, for as long as a dozen of its looks.
   await expect(hf.mutex(name, { fairness: 'strict', reentrant: false }).acquire({ waitMs: 1_500 })).rejects.toThrow()
-  expect(granted).toBe(false)
+  expect(await crowd(name)).toBe(2)
+  expect(await waiter.ask('state', name)).toBeUndefined()
   held.assertHeld()
   await held.release()
   await asked
@@ -76,16 +81,14 @@ test('a process whose clock is shifted by a time namespace sees the same lapses'
   const held = await hf.mutex(name, { ttlMs: 60_000 }).acquire()
   const other = await Client.start(path, OWN_CLOCK)
   const asked = other.ask('acquire', name, 60_000)
-  let granted = false
-  const watched = asked.then(() => {
-    granted = true
-  })
+  await until(async () => (await crowd(name)) === 2)
   await expect(hf.mutex(name, { fairness: 'strict' }).acquire({ waitMs: 1_500 })).rejects.toMatchObject({
     code: 'HF_TIMEOUT',
   })
-  expect(granted).toBe(false)
+  expect(await crowd(name)).toBe(2)
+  expect(await other.ask('state', name)).toBeUndefined()
   await held.release()
-  await watched
+  await asked
   // Its place, entered by the shifted clock, has not lapsed for us either; and it does lapse, once nobody renews it.
   expect(await hf.mutex(name).tryAcquire()).toBeNull()
   await other.ask('release', name)
