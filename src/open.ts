@@ -14,14 +14,22 @@ const SCHEMES: Record<string, Open> = {
     const { memory } = await import('./drivers/memory/index.ts')
     return memory(url.rest === '' ? {} : { name: url.rest })
   },
+  async sqlite(url) {
+    const { sqlite } = await import('./drivers/sqlite/index.ts')
+    const driver = sqlite(url.rest === '' ? {} : { path: decodePath(url.rest) })
+    // Now, and not at the first lock: a file that can't be used is told to whoever named it.
+    await driver.setup()
+    return driver
+  },
 }
 
 /**
  * Opens a store and gives the locks on it.
- * @param store a URL such as `redis://localhost:6379` or `memory:`, or a driver from one of the subpaths.
+ * @param store a URL such as `redis://localhost:6379` or `memory:`, or a driver from one of the subpaths. Default: `sqlite:`, the
+ * file that all processes of this user share.
  */
 export async function holdfast(
-  store: string | URL | Driver = 'memory:',
+  store: string | URL | Driver = 'sqlite:',
   options: HoldfastOptions = {},
 ): Promise<Holdfast> {
   if (isDriver(store)) {
@@ -46,4 +54,14 @@ export async function holdfast(
 
 function isDriver(store: unknown): store is Driver {
   return typeof store === 'object' && store !== null && 'enter' in store && 'traits' in store
+}
+
+/** `sqlite:/abs/path.db`, `sqlite:rel.db`, and `sqlite:///abs/path.db` as a URL object may print it. */
+function decodePath(rest: string): string {
+  try {
+    return decodeURIComponent(rest.replace(/^\/\/(?=\/)/, ''))
+  } catch (error) {
+    if (error instanceof URIError) throw new UsageError(`the path in ${shown(`sqlite:${rest}`)} has a wrong %-escape`)
+    throw error
+  }
 }

@@ -1,0 +1,320 @@
+/** The SQLite driver: lines shared by the processes of one host, in one file. */
+import { diagnostics } from '../../core/diagnostics.ts'
+import { ClosedError } from '../../core/errors.ts'
+import type { Cancel } from '../../core/runtime.ts'
+import { instant } from '../../core/validity.ts'
+import {
+  type CellView,
+  type Change,
+  type Driver,
+  type Entry,
+  type Instant,
+  isGranted,
+  type LineView,
+  type Place,
+  type Stop,
+  type Traits,
+  type Wake,
+} from '../../driver.ts'
+import { type FileListener, type FileOptions, SqliteFile } from './file.ts'
+import { readStat } from './host.ts'
+import { Ids } from './ids.ts'
+import type { Wakeup } from './removal.ts'
+import type { Answer } from './store.ts'
+import { Vigil, type VigilListener, type Waiting } from './vigil.ts'
+import { Watches } from './watches.ts'
+
+const TRAITS: Traits = Object.freeze({
+  fair: true,
+  fenced: true,
+  counting: true,
+  push: 'answer',
+  ttlMsMin: 20,
+  scope: 'host',
+  safety:
+    'Holds between the processes of one host that share the file, and across their death and a stepped clock. ' +
+    'A file on a network file system, or one shared by two kernels, breaks it.',
+})
+
+/** Places in one job: a heartbeat of many must not block the event loop. */
+const TOUCHES_PER_JOB = 50
+/** How often observers of a line are told that some other process has written. */
+const OBSERVE_MS = 200
+
+export class SqliteDriver implements Driver, FileListener, VigilListener {
+  readonly name = 'sqlite'
+  readonly traits: Traits = TRAITS
+  readonly #options: FileOptions
+  readonly #ids = new Ids()
+  readonly #watches: Watches = new Watches(() => this.#observe())
+  readonly #vigil: Vigil
+  #file: SqliteFile | null = null
+  #opening: Promise<SqliteFile> | null = null
+  #closing: Promise<void> | null = null
+  #cancelObserve: Cancel | null = null
+  #dataVersion: unknown = null
+
+  constructor(options: FileOptions) {
+    this.#options = options
+    this.#vigil = new Vigil(options.runtime, this)
+  }
+
+  async setup(): Promise<void> {
+    await this.#open()
+  }
+
+  async enter(entry: Entry, wait: boolean): Promise<Place | null> {
+    const since = instant(this.#options.runtime)
+    if (this.#ids.isSpent(entry.id)) return null
+    const token = this.#ids.token(entry.id)
+    const answer = await this.#run(({ store }) =>
+      token === undefined ? store.enter(entry, wait) : store.touch(entry, token),
+    )
+    if (answer !== null || token !== undefined) this.#note(entry, answer)
+    this.#watches.changed(entry.line)
+    return toPlace(answer, since)
+  }
+
+  async touch(entries: readonly Entry[]): Promise<(Place | null)[]> {
+    const since = instant(this.#options.runtime)
+    const jobs: Promise<(Answer | null)[]>[] = []
+    for (let i = 0; i < entries.length; i += TOUCHES_PER_JOB) {
+      const some = entries.slice(i, i + TOUCHES_PER_JOB)
+      jobs.push(
+        this.#run(({ store }) =>
+          some.map((entry) => {
+            const token = this.#ids.token(entry.id) ?? store.find(entry)
+            return token === undefined ? null : store.touch(entry, token)
+          }),
+        ),
+      )
+    }
+    const answers = (await Promise.all(jobs)).flat()
+    for (const [i, entry] of entries.entries()) this.#note(entry, answers[i] ?? null)
+    return answers.map((answer) => toPlace(answer, since))
+  }
+
+  async leave(entry: Entry, afterMs = 0): Promise<void> {
+    this.#vigil.remove(entry.id)
+    await this.#run(({ store }) => store.leave(entry, this.#ids.token(entry.id), afterMs))
+    this.#ids.spend(entry.id)
+    this.#watches.changed(entry.line)
+  }
+
+  watch(line: string, id: string | null, wake: Wake): Stop {
+    if (id === null) return this.#watches.observe(line, wake)
+    const stop = this.#watches.watch(id, wake)
+    return () => {
+      stop()
+      this.#vigil.remove(id)
+    }
+  }
+
+  async *list(prefix: string): AsyncGenerator<LineView> {
+    const { host } = this.#options
+    for (let after = ''; ; ) {
+      const from = after
+      const page = await this.#run(({ listing }) => listing.page(prefix, from, host.now()))
+      const last = page.at(-1)
+      if (last === undefined) return
+      // A line of which a purge has left nothing is none.
+      for (const line of page) if (line.capacity > 0) yield line
+      after = last.name
+    }
+  }
+
+  async swap(key: string, change: Change | null): Promise<CellView> {
+    return this.#run(({ cells }) => cells.swap(key, change, this.#options.host.now()))
+  }
+
+  async break(line: string, now: boolean): Promise<number> {
+    const count = await this.#run(({ store }) => store.break(line, now))
+    this.#watches.changed(line)
+    return count
+  }
+
+  /**
+   * Ties the places that this driver has in a line to one more process: they are alive while either lives, also past their
+   * ttl once this process can't renew them any more. With `group` (default true) it counts as alive while any member of
+   * the process group that it leads does. Answers how many places were tied: 0 when that process is gone already.
+   */
+  async alsoAlive(line: string, pid: number, options: { readonly group?: boolean } = {}): Promise<number> {
+    const { host } = this.#options
+    const stat = host.world === null ? null : readStat(pid)
+    if (stat === null) return 0
+    const who = { world: host.world, pid, start: stat.start, isGroup: options.group ?? true, socket: '' }
+    return this.#run(({ store }) => store.bind(line, who))
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  // What the file tells.
+
+  woken(wakeups: readonly Wakeup[]): void {
+    const file = this.#file
+    for (const { process, id, token } of wakeups) {
+      if (file === null || process === file.process) {
+        this.#wake(id, token)
+        continue
+      }
+      const who = file.census.find(process)
+      if (who !== undefined) file.doorbell.ring(process, who.socket, JSON.stringify([id, token]))
+    }
+  }
+
+  rung(message: string): void {
+    const [id, token] = parseMessage(message)
+    this.#wake(id, token)
+  }
+
+  gone(key: number): void {
+    this.#vigil.gone(key)
+  }
+
+  /** The next call opens the file that is there now, and finds none of our places in it. */
+  replaced(): void {
+    const file = this.#file
+    this.#file = null
+    this.#opening = null
+    file?.close().catch((error: unknown) => diagnostics.failed(this.#options.path, error))
+  }
+
+  // What the vigil asks.
+
+  isDead(process: number): boolean {
+    return this.#file?.census.isDead(process) ?? false
+  }
+
+  async died(processes: readonly number[]): Promise<boolean> {
+    return this.#inBackground(({ store }) => store.removal.reap(processes, this.#options.host.now()))
+  }
+
+  look(waiting: readonly Waiting[]): void {
+    this.#file?.doorbell.tidy()
+    for (let i = 0; i < waiting.length; i += TOUCHES_PER_JOB) {
+      const some = waiting.slice(i, i + TOUCHES_PER_JOB)
+      void this.#inBackground(({ store }) => {
+        const answers = some.map(({ entry, token }) => store.look(entry, token))
+        return () => this.#looked(some, answers)
+      })
+    }
+  }
+
+  #looked(waiting: readonly Waiting[], answers: readonly (Answer | null)[]): void {
+    for (const [i, { entry, token }] of waiting.entries()) {
+      const answer = answers[i] ?? null
+      if (answer === null) this.#wake(entry.id, null)
+      else if (isGranted(entry, answer)) this.#wake(entry.id, token)
+      else this.#note(entry, answer)
+    }
+  }
+
+  /** A job of the driver's own: it may fail while the file is busy, and is done again at the next occasion. */
+  async #inBackground(job: (file: SqliteFile) => unknown): Promise<boolean> {
+    if (this.#file === null || this.#closing !== null) return false
+    try {
+      const then = await this.#run(job)
+      if (typeof then === 'function') then()
+      return true
+    } catch (error) {
+      diagnostics.failed(this.#options.path, error)
+      return false
+    }
+  }
+
+  #wake(id: string, token: number | null): void {
+    this.#vigil.remove(id)
+    this.#watches.wake(id, token === null ? undefined : { id, token: BigInt(token) })
+  }
+
+  #note(entry: Entry, answer: Answer | null): void {
+    const { id } = entry
+    if (answer === null) {
+      this.#ids.spend(id)
+      this.#vigil.remove(id)
+      return
+    }
+    this.#ids.entered(id, answer.token)
+    if (answer.blockers.length === 0 || !this.#watches.has(id)) {
+      this.#vigil.remove(id)
+      return
+    }
+    const file = this.#file
+    const { token, blockers } = answer
+    this.#vigil.add({ entry, token, blockers })
+    if (file === null) return
+    for (const key of blockers) {
+      if (key !== file.process) file.doorbell.attend(key, file.census.find(key)?.socket ?? '')
+    }
+  }
+
+  async #run<T>(job: (file: SqliteFile) => T): Promise<T> {
+    const file = this.#file ?? (await this.#open())
+    return file.turns.run(() => job(file))
+  }
+
+  #open(): Promise<SqliteFile> {
+    if (this.#closing !== null) throw new ClosedError('this SQLite store was closed; open it again with sqlite()')
+    this.#opening ??= SqliteFile.open(this.#options, this).then(
+      async (file) => {
+        this.#file = file
+        await this.#inBackground(({ listing }) => listing.reapAll(this.#options.host.now()))
+        return file
+      },
+      (error: unknown) => {
+        this.#opening = null
+        throw error
+      },
+    )
+    return this.#opening
+  }
+
+  async #close(): Promise<void> {
+    const opening = this.#opening
+    this.#vigil.close()
+    this.#cancelObserve?.()
+    // A file that could not be opened needs no closing; whoever asked for it has been told.
+    const file = this.#file ?? (await opening?.catch(() => null)) ?? null
+    await file?.close()
+  }
+
+  /** Other processes' commits show in the file's version: cheap to ask for, and it takes no lock. */
+  #observe(): void {
+    if (this.#closing !== null || this.#cancelObserve !== null) return
+    this.#cancelObserve = this.#options.runtime.after(
+      OBSERVE_MS,
+      () => {
+        this.#cancelObserve = null
+        if (!this.#watches.hasObservers) return
+        this.#observe()
+        const version = this.#file?.dataVersion() ?? null
+        if (version === this.#dataVersion) return
+        this.#dataVersion = version
+        this.#watches.changed(null)
+      },
+      false,
+    )
+  }
+}
+
+function toPlace(answer: Answer | null, since: Instant): Place | null {
+  if (answer === null) return null
+  const { token, ahead, recheckMs, wanted } = answer
+  return { token: BigInt(token), ahead, recheckMs, since, wanted }
+}
+
+/** Whoever may write in the folder may ring: what is not of our making wakes nobody. */
+function parseMessage(message: string): [id: string, token: number | null] {
+  try {
+    const value: unknown = JSON.parse(message)
+    if (!Array.isArray(value)) return ['', null]
+    const [id, token] = value as unknown[]
+    return [typeof id === 'string' ? id : '', typeof token === 'number' && Number.isSafeInteger(token) ? token : null]
+  } catch (error) {
+    if (error instanceof SyntaxError) return ['', null]
+    throw error
+  }
+}

@@ -1,0 +1,196 @@
+/** The open file: folder, engine, schema, socket, and this process's row in the census, made ready in that order. */
+import { mkdirSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { StoreError } from '../../core/errors.ts'
+import type { Runtime } from '../../core/runtime.ts'
+import { Cells } from './cells.ts'
+import { Census } from './census.ts'
+import { Doorbell, type DoorbellListener } from './doorbell.ts'
+import { type Engine, type EngineName, loadEngine, type OpenEngine, type Row } from './engine.ts'
+import { isBusy, toStoreError } from './faults.ts'
+import type { Host } from './host.ts'
+import { Listing } from './listing.ts'
+import type { Wakeup } from './removal.ts'
+import { prepareFile } from './schema.ts'
+import { SqliteStore } from './store.ts'
+import { Turns } from './turns.ts'
+
+export interface FileListener extends DoorbellListener {
+  /** To be told, now that the transaction is in force. */
+  woken(wakeups: readonly Wakeup[]): void
+  /** The path leads to another file now, or to none. */
+  replaced(): void
+}
+
+export interface FileOptions {
+  readonly path: string
+  readonly engine: EngineName | undefined
+  readonly runtime: Pick<Runtime, 'now' | 'wallNow' | 'after' | 'random'>
+  readonly host: Host
+}
+
+const OPEN_MS_MAX = 5_000
+/** How often the path is compared with the file that is open. */
+const STAT_MS = 100
+const LOG_BYTES_LEFT = 1_048_576
+
+export class SqliteFile {
+  readonly census: Census
+  readonly store: SqliteStore
+  readonly cells: Cells
+  readonly listing: Listing
+  readonly doorbell: Doorbell
+  readonly turns: Turns
+  /** This process's key in the census. */
+  readonly process: number
+  readonly engine: Engine
+  readonly #options: FileOptions
+  readonly #inode: string
+  #statAt = 0
+
+  private constructor(options: FileOptions, opened: Opened, doorbell: Doorbell, listener: FileListener) {
+    const { host, runtime, path } = options
+    const { engine } = opened
+    this.#options = options
+    this.#inode = opened.inode
+    this.engine = engine
+    this.doorbell = doorbell
+    this.process = opened.process
+    this.census = new Census(engine, host)
+    this.store = new SqliteStore(engine, this.census, host, this.process, () => runtime.wallNow())
+    this.cells = new Cells(engine, (last) => this.store.nextToken(last))
+    this.listing = new Listing(engine, this.store.removal)
+    this.turns = new Turns(engine, path, runtime, {
+      before: () => this.#checkInode(listener),
+      committed: () => {
+        const { wakeups, sockets } = this.store.removal.drain()
+        if (wakeups.length > 0) listener.woken(wakeups)
+        for (const socket of sockets) doorbell.remove(socket)
+      },
+      rolledBack: () => void this.store.removal.drain(),
+    })
+  }
+
+  static async open(options: FileOptions, listener: FileListener): Promise<SqliteFile> {
+    const { path, host, runtime } = options
+    const openEngine = await loadEngine(options.engine)
+    makeFolder(dirname(path))
+    const engine = await patiently(options, () => openReady(openEngine, path, host))
+    let doorbell: Doorbell | null = null
+    try {
+      const inode = inodeOf(path)
+      makeFolder(`${path}-wake`)
+      doorbell = await Doorbell.open(`${path}-wake`, listener, () => runtime.now())
+      const { name: socket } = doorbell
+      const process = await patiently(options, () => enroll(engine, host, socket))
+      return new SqliteFile(options, { engine, process, inode }, doorbell, listener)
+    } catch (error) {
+      await doorbell?.close()
+      engine.close()
+      throw error
+    }
+  }
+
+  /** Takes this process out of the census, unless places of its own are left to their ttl. */
+  async close(): Promise<void> {
+    const { engine, process } = this
+    await this.turns
+      .run(() => {
+        const row = engine.prepare('SELECT 1 FROM place WHERE process = ? LIMIT 1').get(process)
+        if (row === undefined) this.census.remove(process)
+      })
+      .catch((error: unknown) => {
+        // The row is only litter then: whoever opens the file after this process's end removes it.
+        if (!(error instanceof StoreError)) throw error
+      })
+    await this.turns.close()
+    await this.doorbell.close()
+    this.#trimLog()
+    engine.close()
+  }
+
+  /**
+   * The last one to close empties the log. But libsql closes only when its statements are collected, which the end of a process
+   * forestalls; short-lived processes would then each read a long log anew.
+   */
+  #trimLog(): void {
+    const log = statSync(`${this.#options.path}-wal`, { throwIfNoEntry: false })
+    if (log !== undefined && log.size > LOG_BYTES_LEFT) {
+      // Answers by a row, not an error, when others are at work.
+      this.engine.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()
+    }
+  }
+
+  /** Changes when another connection has committed; null while the file can't be read. */
+  dataVersion(): unknown {
+    try {
+      return (this.engine.prepare('PRAGMA data_version').get() as Row).data_version
+    } catch (error) {
+      if (isBusy(error)) return null
+      throw error
+    }
+  }
+
+  /** Whoever deletes or replaces the file parts us from those who open it after: two lines of one name. Say so. */
+  #checkInode(listener: FileListener): void {
+    const { runtime, path } = this.#options
+    const now = runtime.now()
+    if (now - this.#statAt < STAT_MS) return
+    this.#statAt = now
+    if (inodeOf(path) === this.#inode) return
+    listener.replaced()
+    throw new StoreError(`sqlite: ${path} was removed or replaced while it was in use; its locks are lost`)
+  }
+}
+
+interface Opened {
+  readonly engine: Engine
+  readonly process: number
+  readonly inode: string
+}
+
+/** Tries again while others have the file locked: many processes may open a new file at once. */
+async function patiently<T>(options: FileOptions, step: () => T): Promise<T> {
+  const { path, runtime } = options
+  const until = runtime.now() + OPEN_MS_MAX
+  for (;;) {
+    try {
+      return step()
+    } catch (error) {
+      if (!isBusy(error) || runtime.now() >= until) throw toStoreError(error, path)
+    }
+    await new Promise<void>((resolve) => {
+      runtime.after(1 + 20 * runtime.random(), resolve, true)
+    })
+  }
+}
+
+function openReady(openEngine: OpenEngine, path: string, host: Host): Engine {
+  const engine = openEngine(path)
+  try {
+    prepareFile(engine, path, host)
+    return engine
+  } catch (error) {
+    engine.close()
+    throw error
+  }
+}
+
+function enroll(engine: Engine, host: Host, socket: string): number {
+  const { world, pid, start } = host
+  // One statement is a transaction of its own.
+  return new Census(engine, host).add({ world, pid, start, socket, isGroup: false })
+}
+
+function makeFolder(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true })
+  } catch (error) {
+    throw new StoreError(`sqlite: the folder ${path} can't be made: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+function inodeOf(path: string): string {
+  const stat = statSync(path, { throwIfNoEntry: false })
+  return stat === undefined ? 'none' : `${stat.dev}:${stat.ino}`
+}

@@ -1,0 +1,45 @@
+/** `holdfast/sqlite`: locks between the processes of one host, in a file; no server. */
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { checkKeys, checkOneOf, shown } from '../../core/check.ts'
+import { UsageError } from '../../core/errors.ts'
+import type { Runtime } from '../../core/runtime.ts'
+import { system } from '../../system.ts'
+import { SqliteDriver } from './driver.ts'
+import type { EngineName } from './engine.ts'
+import { readHost } from './host.ts'
+
+export interface SqliteOptions {
+  /** The file; made with its folder when it is not there. Default: `defaultPath()`. Never on a network file system. */
+  readonly path?: string
+  /** Which SQLite. Default: `node:sqlite` where Node has it (22.13 and later), else `libsql`. */
+  readonly engine?: EngineName
+  /** Clocks and timers, for tests. Default: the real ones. */
+  readonly runtime?: Pick<Runtime, 'now' | 'wallNow' | 'after' | 'random'>
+}
+
+export type { SqliteDriver } from './driver.ts'
+export type { EngineName } from './engine.ts'
+
+/** A store in a file that the processes of this host share. It is opened by the first call. */
+export function sqlite(given: string | SqliteOptions = {}): SqliteDriver {
+  const options: SqliteOptions = typeof given === 'string' ? { path: given } : given
+  checkKeys('sqlite options', options, ['path', 'engine', 'runtime'])
+  const { path = defaultPath(), engine, runtime = system } = options
+  if (typeof path !== 'string' || path === '' || path.includes('\0') || path.startsWith(':memory:')) {
+    throw new UsageError(`the path of a SQLite store must name a file, given ${shown(path)}`)
+  }
+  if (engine !== undefined) checkOneOf('engine', engine, ['node:sqlite', 'libsql'])
+  return new SqliteDriver({ path: resolve(path), engine, runtime, host: readHost() })
+}
+
+export default sqlite
+
+/** Where the locks of this user are when nothing else is said: `$XDG_STATE_HOME/holdfast/locks.db`. */
+export function defaultPath(env: Readonly<Record<string, string | undefined>> = process.env): string {
+  // The convention asks that a relative path in the variable be ignored.
+  const state = env.XDG_STATE_HOME?.startsWith('/')
+    ? env.XDG_STATE_HOME
+    : join(env.HOME ?? homedir(), '.local', 'state')
+  return join(state, 'holdfast', 'locks.db')
+}

@@ -1,0 +1,160 @@
+/** Every step that takes places out of a line, and tells those who are granted by it. Runs inside a transaction. */
+import type { Census } from './census.ts'
+import type { Engine, Statement } from './engine.ts'
+
+/** Somebody to be told once the transaction is in force. A null token: look for yourself. */
+export interface Wakeup {
+  readonly process: number
+  readonly id: string
+  readonly token: number | null
+}
+
+interface Stood {
+  readonly line: string
+  readonly token: number
+  readonly capacity: number
+  readonly process: number
+  readonly also: string | null
+  readonly broken: number
+}
+
+interface Candidate {
+  readonly id: string
+  readonly token: number
+  readonly process: number
+  readonly weight: number
+  readonly granted: number
+  readonly lapsed: number
+}
+
+/** The first that is not known to be granted, and what stands in front of it. */
+interface First extends Candidate {
+  readonly used: number
+}
+
+const CANDIDATE = 'id, token, process, weight, granted'
+const STOOD = 'line, token, capacity, process, also, broken'
+
+export class Removal {
+  readonly #census: Census
+  readonly #delete: Statement
+  readonly #lapsed: Statement
+  readonly #ofProcess: Statement
+  readonly #first: Statement
+  readonly #rest: Statement
+  readonly #grant: Statement
+  #wakeups: Wakeup[] = []
+  #sockets: string[] = []
+
+  constructor(engine: Engine, census: Census) {
+    this.#census = census
+    this.#delete = engine.prepare(`DELETE FROM place WHERE line = ? AND token = ? AND id = ? RETURNING ${STOOD}`)
+    this.#lapsed = engine.prepare(`SELECT id, ${STOOD} FROM place WHERE line = ? AND lapses_at <= ?`)
+    this.#ofProcess = engine.prepare(`SELECT id, ${STOOD} FROM place WHERE process = ? OR also IS NOT NULL`)
+    // A window function would say it in one statement, and make a temporary table each time.
+    this.#first = engine.prepare(
+      `SELECT ${CANDIDATE}, lapses_at <= ? AS lapsed,
+         (SELECT coalesce(sum(weight), 0) FROM place AS other WHERE other.line = place.line AND other.token < place.token) AS used
+       FROM place WHERE line = ? AND token > ? AND (granted = 0 OR lapses_at <= ?) ORDER BY token LIMIT 1`,
+    )
+    this.#rest = engine.prepare(
+      `SELECT ${CANDIDATE}, lapses_at <= ? AS lapsed FROM place WHERE line = ? AND token > ? ORDER BY token LIMIT +?`,
+    )
+    this.#grant = engine.prepare('UPDATE place SET granted = 1 WHERE line = ? AND token = ?')
+  }
+
+  /** Takes one place out; false: it was not there. The caller settles the line. */
+  remove(line: string, token: number, id: string): { readonly capacity: number } | null {
+    const stood = this.#delete.get(line, token, id) as Stood | undefined
+    if (stood === undefined) return null
+    if (stood.also !== null) for (const key of keys(stood.also)) this.#census.remove(key)
+    return stood
+  }
+
+  /** Takes out what has lapsed: counted as gone only once it is deleted. False: there was nothing. */
+  purge(line: string, now: number): boolean {
+    let capacity: number | null = null
+    for (const place of this.#lapsed.all(line, now) as (Stood & { readonly id: string })[]) {
+      // The wrapper is gone and can't renew, but the command that it ran goes on: the place is still in use.
+      if (place.also !== null && place.broken === 0 && this.#anyLives(keys(place.also))) continue
+      this.remove(line, place.token, place.id)
+      capacity = place.capacity
+    }
+    if (capacity === null) return false
+    this.settle(line, capacity, now)
+    return true
+  }
+
+  /** Takes out the places of those among the given processes that are dead, in every line. */
+  reap(among: Iterable<number>, now: number): boolean {
+    const lines = new Map<string, number>()
+    for (const key of among) {
+      if (!this.#census.isDead(key)) continue
+      let inUse = false
+      for (const place of this.#ofProcess.all(key) as (Stood & { readonly id: string })[]) {
+        if (this.#anyLives([place.process, ...keys(place.also)])) {
+          inUse ||= place.process === key || keys(place.also).includes(key)
+          continue
+        }
+        this.remove(place.line, place.token, place.id)
+        lines.set(place.line, place.capacity)
+      }
+      if (!inUse) this.#bury(key)
+    }
+    for (const [line, capacity] of lines) this.settle(line, capacity, now)
+    return lines.size > 0
+  }
+
+  /** After places have gone: marks who is granted by it, to be told after the commit. */
+  settle(line: string, capacity: number, now: number): void {
+    let first = this.#first.get(now, line, 0, now) as First | undefined
+    while (first?.lapsed === 1) {
+      if (this.purge(line, now)) return
+      // Lapsed and kept, because what it protects still runs: on to the next.
+      first = this.#first.get(now, line, first.token, now) as First | undefined
+    }
+    if (first === undefined || first.used + first.weight > capacity) return
+    this.#grantTo(line, first)
+    let room = capacity - first.used - first.weight
+    if (room === 0) return
+    for (const place of this.#rest.all(now, line, first.token, room) as Candidate[]) {
+      if (place.lapsed === 1 && this.purge(line, now)) return
+      room -= place.weight
+      if (room < 0) return
+      if (place.granted === 0) this.#grantTo(line, place)
+    }
+  }
+
+  /** Lets a place look for itself. */
+  nudge(process: number, id: string): void {
+    this.#wakeups.push({ process, id, token: null })
+  }
+
+  /** What is to be done once the transaction is in force; after a rollback it is thrown away. */
+  drain(): { readonly wakeups: readonly Wakeup[]; readonly sockets: readonly string[] } {
+    const drained = { wakeups: this.#wakeups, sockets: this.#sockets }
+    if (drained.wakeups.length > 0) this.#wakeups = []
+    if (drained.sockets.length > 0) this.#sockets = []
+    return drained
+  }
+
+  #grantTo(line: string, { id, token, process }: Candidate): void {
+    this.#grant.run(line, token)
+    this.#wakeups.push({ process, id, token })
+  }
+
+  #anyLives(among: readonly number[]): boolean {
+    return among.some((key) => !this.#census.isDead(key))
+  }
+
+  #bury(key: number): void {
+    const who = this.#census.find(key)
+    if (who === undefined) return
+    this.#census.remove(key)
+    if (who.socket !== '') this.#sockets.push(who.socket)
+  }
+}
+
+function keys(list: string | null): number[] {
+  return list === null ? [] : list.split(',').map(Number)
+}

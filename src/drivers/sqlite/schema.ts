@@ -1,0 +1,127 @@
+/** The file's schema: made when the file is new, recognised when it is ours, refused without a change when it is not. */
+import { StoreError } from '../../core/errors.ts'
+import { BUSY_TIMEOUT_MS, type Engine, type Row } from './engine.ts'
+import type { Host } from './host.ts'
+
+/** 'Hold' in ASCII: tells a file of ours from any other SQLite database. */
+const APPLICATION_ID = 0x486f6c64
+const VERSION = 1
+
+// A row of `place` seldom passes 250 bytes. Small pages keep what a commit must write small; 2 048 still holds such a row whole.
+const PAGE_BYTES = 2_048
+// A checkpoint syncs the disk, which may take tens of milliseconds inside somebody's call. Every 16 MiB it is rare.
+const CHECKPOINT_PAGES = 8_192
+// What a burst has made of the log is given back at the next checkpoint.
+const LOG_BYTES_KEPT = 2 * CHECKPOINT_PAGES * PAGE_BYTES
+
+/**
+ * `host` has one row: the boot that the file's times belong to, and the last token or version given out in any line.
+ * There is no table of lines: a line is its places, so nothing is left of it when they have gone.
+ * `process` names who may die; `place.process` is who entered, `place.also` (keys, with commas) who keeps it alive besides.
+ * Times are microseconds on the host's monotonic clock.
+ */
+const TABLES = `
+CREATE TABLE host (
+  one INTEGER PRIMARY KEY CHECK (one = 1),
+  boot TEXT NOT NULL,
+  token INTEGER NOT NULL CHECK (token < 9007199254740992)
+) STRICT;
+CREATE TABLE process (
+  key INTEGER PRIMARY KEY AUTOINCREMENT,
+  world TEXT,
+  pid INTEGER NOT NULL,
+  start TEXT,
+  is_group INTEGER NOT NULL,
+  socket TEXT NOT NULL
+) STRICT;
+CREATE TABLE place (
+  line TEXT NOT NULL,
+  token INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  weight INTEGER NOT NULL,
+  capacity INTEGER NOT NULL,
+  ttl_us INTEGER NOT NULL,
+  process INTEGER NOT NULL,
+  also TEXT,
+  entered_at INTEGER NOT NULL,
+  lapses_at INTEGER NOT NULL,
+  granted INTEGER NOT NULL,
+  broken INTEGER NOT NULL,
+  data TEXT NOT NULL,
+  PRIMARY KEY (line, token)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE grave (
+  id TEXT PRIMARY KEY,
+  until INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE cell (
+  key TEXT PRIMARY KEY,
+  version INTEGER NOT NULL,
+  value TEXT,
+  nonce TEXT NOT NULL,
+  ttl_us INTEGER NOT NULL,
+  lapses_at INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX cell_by_lapse ON cell (lapses_at) WHERE lapses_at IS NOT NULL;
+`
+
+/** Makes the file ready; throws the engine's error while it is busy, and a StoreError when it is not for us. */
+export function prepareFile(engine: Engine, path: string, host: Host): void {
+  engine.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
+  const isNew = check(engine, path)
+  if (isNew) engine.exec(`PRAGMA page_size = ${PAGE_BYTES}`)
+  // NORMAL syncs at checkpoints only. A loss of power may take the last commits with it, but every holder dies with the
+  // power, too, and the next token is past the wall clock's microseconds: no grant outlives, no token falls.
+  engine.exec('PRAGMA journal_mode = WAL')
+  engine.exec('PRAGMA synchronous = NORMAL')
+  engine.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
+  engine.exec(`PRAGMA journal_size_limit = ${LOG_BYTES_KEPT}`)
+  engine.exec('BEGIN IMMEDIATE')
+  try {
+    // Looked at again under the lock: several processes may have found the file empty.
+    if (check(engine, path)) create(engine, host)
+    else takeOver(engine, host)
+    engine.exec('COMMIT')
+  } catch (error) {
+    engine.exec('ROLLBACK')
+    throw error
+  }
+}
+
+/** True: the file is empty. Reads only, since a file that is not ours must stay as it is. */
+function check(engine: Engine, path: string): boolean {
+  const application = pragma(engine, 'application_id')
+  const version = pragma(engine, 'user_version')
+  if (application === APPLICATION_ID) {
+    if (version <= VERSION) return false
+    throw new StoreError(
+      `sqlite: ${path} was made by a newer Holdfast (schema ${version}, this one knows ${VERSION}); upgrade this one`,
+    )
+  }
+  const { n } = engine.prepare('SELECT count(*) AS n FROM sqlite_schema').get() as { readonly n: number }
+  if (application === 0 && version === 0 && n === 0) return true
+  throw new StoreError(`sqlite: ${path} is a database of another program; give Holdfast a file of its own`)
+}
+
+function pragma(engine: Engine, name: string): number {
+  return Number((engine.prepare(`PRAGMA ${name}`).get() as Row)[name])
+}
+
+function create(engine: Engine, host: Host): void {
+  engine.exec(TABLES)
+  engine.prepare('INSERT INTO host VALUES (1, ?, 0)').run(host.boot)
+  engine.exec(`PRAGMA application_id = ${APPLICATION_ID}`)
+  engine.exec(`PRAGMA user_version = ${VERSION}`)
+}
+
+/**
+ * After a reboot every process that stands in the file is dead, and the times in it belong to a clock that is gone.
+ * Cells outlive a reboot: those with a ttl start it anew, so that none ends early.
+ */
+function takeOver(engine: Engine, host: Host): void {
+  const row = engine.prepare('SELECT boot FROM host').get() as { readonly boot: string }
+  if (row.boot === host.boot) return
+  engine.exec('DELETE FROM place; DELETE FROM process; DELETE FROM grave')
+  engine.prepare('UPDATE cell SET lapses_at = ? + ttl_us WHERE lapses_at IS NOT NULL').run(host.now())
+  engine.prepare('UPDATE host SET boot = ?').run(host.boot)
+}

@@ -1,0 +1,249 @@
+/** The lines of the file as a state machine, one method a request. Each runs inside an immediate transaction of its caller's. */
+import { CapacityMismatchError, StoreError } from '../../core/errors.ts'
+import { type Entry, isGranted } from '../../driver.ts'
+import type { Census } from './census.ts'
+import type { Engine, Statement } from './engine.ts'
+import { type Front, Fronts, type Gate, keysOf, type Outlook } from './front.ts'
+import type { Host } from './host.ts'
+import type { Mortal } from './mortal.ts'
+import { Removal } from './removal.ts'
+
+/** A place as the store sees it; the driver adds when it asked. */
+export interface Answer {
+  readonly token: number
+  readonly ahead: number
+  readonly recheckMs: number | null
+  readonly wanted: boolean
+  /** Who stands in front, by their keys in the census; empty once it is granted. */
+  readonly blockers: readonly number[]
+}
+
+interface Holder {
+  readonly id: string
+  readonly token: number
+  readonly process: number
+  readonly weight: number
+  readonly capacity: number
+}
+
+interface Renewed {
+  readonly granted: number
+}
+
+const TOKEN_MAX = 2 ** 53
+
+export class SqliteStore {
+  readonly removal: Removal
+  readonly #host: Host
+  readonly #process: number
+  readonly #wallMs: () => number
+  readonly #fronts: Fronts
+  readonly #find: Statement
+  readonly #insert: Statement
+  readonly #setToken: Statement
+  readonly #renew: Statement
+  readonly #renewLate: Statement
+  readonly #grant: Statement
+  readonly #shorten: Statement
+  readonly #bury: Statement
+  readonly #sweep: Statement
+  readonly #front: Statement
+  readonly #break: Statement
+  readonly #mine: Statement
+  readonly #tie: Statement
+  readonly #census: Census
+  #sweptAt = 0
+
+  constructor(engine: Engine, census: Census, host: Host, process: number, wallMs: () => number) {
+    this.#census = census
+    this.#host = host
+    this.#process = process
+    this.#wallMs = wallMs
+    this.removal = new Removal(engine, census)
+    this.#fronts = new Fronts(engine)
+    this.#find = engine.prepare('SELECT token FROM place WHERE line = ? AND id = ?')
+    this.#insert = engine.prepare(
+      `INSERT INTO place (line, token, id, weight, capacity, ttl_us, process, entered_at, lapses_at, granted, broken, data)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)`,
+    )
+    this.#setToken = engine.prepare('UPDATE host SET token = ?')
+    const renew = 'UPDATE place SET lapses_at = ? + ttl_us WHERE line = ? AND token = ? AND id = ? AND broken = 0'
+    this.#renew = engine.prepare(`${renew} AND lapses_at > ? RETURNING granted`)
+    this.#renewLate = engine.prepare(`${renew} RETURNING granted`)
+    this.#grant = engine.prepare('UPDATE place SET granted = 1 WHERE line = ? AND token = ?')
+    this.#shorten = engine.prepare(
+      'UPDATE place SET broken = 1, lapses_at = ? WHERE line = ? AND token = ? AND id = ? AND lapses_at > ?',
+    )
+    this.#bury = engine.prepare('INSERT OR REPLACE INTO grave VALUES (?, ?)')
+    this.#sweep = engine.prepare('DELETE FROM grave WHERE until <= ?')
+    this.#front = engine.prepare(
+      'SELECT id, token, process, weight, capacity FROM place WHERE line = ? ORDER BY token LIMIT +?',
+    )
+    this.#mine = engine.prepare('SELECT token FROM place WHERE line = ? AND process = ?')
+    this.#tie = engine.prepare("UPDATE place SET also = coalesce(also || ',', '') || ? WHERE line = ? AND token = ?")
+    this.#break = engine.prepare('UPDATE place SET broken = 1 WHERE line = ? AND token = ?')
+  }
+
+  /** null: no room and nobody to wait, or the id is dead. */
+  enter(entry: Entry, wait: boolean): Answer | null {
+    const now = this.#host.now()
+    let gate = this.#gate(entry, now)
+    if (gate.count > 0) {
+      const token = this.find(entry)
+      if (token !== undefined) return this.touch(entry, token)
+      if (this.#isStale(entry, gate, now) && this.#clear(entry, gate, now)) gate = this.#gate(entry, now)
+      this.#checkCapacity(entry, gate)
+    }
+    if (gate.deadUntil !== null && gate.deadUntil > now) return null
+    const granted = isGranted(entry, gate)
+    if (!granted && !wait) return null
+    return this.#join(entry, gate, granted, now)
+  }
+
+  /** Renews and looks. null: lapsed or left, for good. */
+  touch(entry: Entry, token: number): Answer | null {
+    const now = this.#host.now()
+    let renewed = this.#renew.get(now, entry.line, token, entry.id, now) as Renewed | undefined
+    if (renewed === undefined) {
+      // Lapsed, broken or gone; or lapsed and kept, because what it protects still runs.
+      this.removal.purge(entry.line, now)
+      renewed = this.#renewLate.get(now, entry.line, token, entry.id) as Renewed | undefined
+    }
+    return renewed === undefined ? null : this.#look(entry, token, renewed.granted === 1, now)
+  }
+
+  /** Looks without renewing. null: it is not in the file. */
+  look(entry: Entry, token: number): Answer | null {
+    return this.find(entry) === token ? this.#look(entry, token, false, this.#host.now()) : null
+  }
+
+  leave(entry: Entry, token: number | undefined, afterMs: number): void {
+    const now = this.#host.now()
+    const { line, id } = entry
+    const at = token ?? this.find(entry)
+    if (at === undefined) {
+      this.#mourn(entry, now)
+    } else if (afterMs > 0) {
+      this.#shorten.run(now + Math.ceil(afterMs * 1e3), line, at, id, now)
+    } else {
+      const left = this.removal.remove(line, at, id)
+      if (left !== null) this.removal.settle(line, left.capacity, now)
+    }
+  }
+
+  break(line: string, atOnce: boolean): number {
+    const now = this.#host.now()
+    this.removal.purge(line, now)
+    const holders = this.#holders(line)
+    for (const { id, token, process } of holders) {
+      if (atOnce) this.removal.remove(line, token, id)
+      else this.#break.run(line, token)
+      this.removal.nudge(process, id)
+    }
+    if (holders[0] !== undefined) this.removal.settle(line, holders[0].capacity, now)
+    return holders.length
+  }
+
+  /** Ties this process's places of a line to one more process. Answers how many. */
+  bind(line: string, who: Omit<Mortal, 'key'>): number {
+    const places = this.#mine.all(line, this.#process) as { readonly token: number }[]
+    for (const { token } of places) this.#tie.run(`${this.#census.add(who)}`, line, token)
+    return places.length
+  }
+
+  find(entry: Entry): number | undefined {
+    return (this.#find.get(entry.line, entry.id) as { readonly token: number } | undefined)?.token
+  }
+
+  /** max(previous + 1, wall clock): rises though the clock be set back, and though the last commits be lost with the power. */
+  nextToken(last: number): number {
+    const token = Math.max(last + 1, Math.floor(this.#wallMs() * 1e3))
+    if (!(token < TOKEN_MAX)) {
+      throw new StoreError(`sqlite: the next token ${token} would be past 2^53; is the clock of this host right?`)
+    }
+    this.#setToken.run(token)
+    return token
+  }
+
+  /** The places of the front whose weights fit together. */
+  #holders(line: string): Holder[] {
+    const [head] = this.#front.all(line, 1) as Holder[]
+    if (head === undefined) return []
+    let room = head.capacity
+    return (this.#front.all(line, head.capacity) as Holder[]).filter((place) => {
+      room -= place.weight
+      return room >= 0
+    })
+  }
+
+  #gate(entry: Entry, now: number): Gate {
+    const gate = this.#fronts.gate(entry, now)
+    if (gate.boot !== this.#host.boot) {
+      // Another kernel has opened the file and found the boot id changed: it counts us as dead.
+      throw new StoreError('sqlite: the file was taken over by another host; a SQLite store serves one host only')
+    }
+    return gate
+  }
+
+  #join(entry: Entry, gate: Gate, granted: boolean, now: number): Answer {
+    const token = this.nextToken(gate.lastToken)
+    const { line, id, weight, capacity, data } = entry
+    const ttlUs = Math.ceil(entry.ttlMs * 1e3)
+    this.#insert.run(line, token, id, weight, capacity, ttlUs, this.#process, now, now + ttlUs, granted ? 1 : 0, data)
+    return answer(entry, token, gate, false, now)
+  }
+
+  #look(entry: Entry, token: number, knownGranted: boolean, now: number): Answer {
+    let outlook: Outlook = this.#fronts.outlook(entry, token, now)
+    if (this.#isStale(entry, outlook, now) && this.#clear(entry, outlook, now)) {
+      outlook = this.#fronts.outlook(entry, token, now)
+    }
+    if (!knownGranted && isGranted(entry, outlook)) this.#grant.run(entry.line, token)
+    return answer(entry, token, outlook, outlook.wanted === 1, now)
+  }
+
+  /** Whether what stands in front may be gone in truth: lapsed, or standing in the way and perhaps dead. */
+  #isStale(entry: Entry, front: Front, now: number): boolean {
+    if (front.dueAt === null) return false
+    return (
+      front.dueAt <= now || !isGranted(entry, front) || front.low !== entry.capacity || front.high !== entry.capacity
+    )
+  }
+
+  #clear(entry: Entry, front: Front, now: number): boolean {
+    const purged = front.dueAt !== null && front.dueAt <= now && this.removal.purge(entry.line, now)
+    const reaped = this.removal.reap(
+      keysOf(front).filter((key) => key !== this.#process),
+      now,
+    )
+    return purged || reaped
+  }
+
+  #checkCapacity(entry: Entry, front: Front): void {
+    if (front.low === null || (front.low === entry.capacity && front.high === entry.capacity)) return
+    throw new CapacityMismatchError(
+      `line ${JSON.stringify(entry.line)} has capacity ${front.low} while it is in use, asked for ${entry.capacity}`,
+      { line: entry.line },
+    )
+  }
+
+  /** leave overtakes its own delayed enter: for one ttl the enter must find that it is too late. */
+  #mourn(entry: Entry, now: number): void {
+    if (now - this.#sweptAt > 1e6) {
+      this.#sweptAt = now
+      this.#sweep.run(now)
+    }
+    this.#bury.run(entry.id, now + Math.ceil(entry.ttlMs * 1e3))
+  }
+}
+
+function answer(entry: Entry, token: number, front: Front, wanted: boolean, now: number): Answer {
+  const { ahead, nextAt } = front
+  return {
+    token,
+    ahead,
+    recheckMs: ahead === 0 || nextAt === null ? null : (nextAt - now) / 1e3,
+    wanted,
+    blockers: isGranted(entry, front) ? [] : keysOf(front),
+  }
+}

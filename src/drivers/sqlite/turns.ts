@@ -1,0 +1,203 @@
+/**
+ * The queue before the file: what is asked for in one turn of the event loop goes into one immediate transaction.
+ * A busy file is tried again asynchronously, so that no call blocks the event loop for long.
+ */
+import { ClosedError, HoldfastError, StoreUnreachableError } from '../../core/errors.ts'
+import type { Runtime } from '../../core/runtime.ts'
+import type { Engine, Statement } from './engine.ts'
+import { isBusy, toStoreError } from './faults.ts'
+
+export type TurnsRuntime = Pick<Runtime, 'now' | 'after' | 'random'>
+
+/** What happens around the transactions. */
+export interface TurnsListener {
+  /** Before a transaction; what it throws fails all that are queued. */
+  before(): void
+  committed(): void
+  rolledBack(): void
+}
+
+interface Turn {
+  readonly job: () => unknown
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: unknown) => void
+  readonly askedAt: number
+  /** Was in a transaction that failed: takes one of its own, so that only the culprit fails. */
+  isSolo: boolean
+}
+
+type Outcome = { readonly turn: Turn; readonly value: unknown } | { readonly turn: Turn; readonly error: HoldfastError }
+
+/** How long a busy file is tried again before its callers are told. */
+const BUSY_MS_MAX = 5_000
+const PAUSE_MS_MAX = 10
+/** Jobs beyond this go into the next transaction, after the event loop has had its turn. */
+const WORK_MS_MAX = 4
+const LET_ROUND_MS = 2
+
+export class Turns {
+  readonly #path: string
+  readonly #runtime: TurnsRuntime
+  readonly #listener: TurnsListener
+  readonly #engine: Engine
+  readonly #begin: Statement
+  readonly #commit: Statement
+  #queue: Turn[] = []
+  #isScheduled = false
+  #closed: (() => void) | null = null
+  #busyTries = 0
+  #letRoundAt = Number.NEGATIVE_INFINITY
+
+  constructor(engine: Engine, path: string, runtime: TurnsRuntime, listener: TurnsListener) {
+    this.#engine = engine
+    this.#path = path
+    this.#runtime = runtime
+    this.#listener = listener
+    this.#begin = engine.prepare('BEGIN IMMEDIATE')
+    this.#commit = engine.prepare('COMMIT')
+  }
+
+  /** Runs the job inside a transaction. It may run again after a rollback, so it must not touch anything but the file. */
+  run<T>(job: () => T): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      if (this.#closed !== null) {
+        reject(new ClosedError('this SQLite store was closed; open it again with sqlite()'))
+        return
+      }
+      const askedAt = this.#runtime.now()
+      this.#queue.push({ job, resolve: resolve as (value: unknown) => void, reject, askedAt, isSolo: false })
+      if (this.#isScheduled) return
+      this.#isScheduled = true
+      this.#schedule(askedAt)
+    })
+  }
+
+  /** Refuses further jobs; settles when the queue is empty. */
+  async close(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#closed = resolve
+      if (this.#queue.length === 0) resolve()
+    })
+  }
+
+  /**
+   * After all promises of this turn have had theirs: their calls join the same transaction. But a caller that takes and
+   * releases in a loop must not keep the event loop from timers and sockets, so now and then it is let round.
+   */
+  #schedule(now: number): void {
+    if (now - this.#letRoundAt < LET_ROUND_MS) {
+      process.nextTick(() => this.#serve())
+      return
+    }
+    setImmediate(() => {
+      this.#letRoundAt = this.#runtime.now()
+      this.#serve()
+    })
+  }
+
+  #serve(): void {
+    try {
+      this.#listener.before()
+      this.#begin.run()
+    } catch (error) {
+      if (isBusy(error)) this.#waitForOthers(error)
+      else this.#failAll(error)
+      return
+    }
+    const outcomes: Outcome[] = []
+    try {
+      this.#work(outcomes)
+      this.#commit.run()
+    } catch (error) {
+      this.#rollBack()
+      this.#listener.rolledBack()
+      if (isBusy(error)) this.#waitForOthers(error)
+      else this.#blame(outcomes, error)
+      return
+    }
+    this.#busyTries = 0
+    this.#queue.splice(0, outcomes.length)
+    this.#listener.committed()
+    settle(outcomes)
+    this.#next()
+  }
+
+  /** Works through the queue without taking from it; what a job throws that is ours is its answer, all else undoes the turn. */
+  #work(outcomes: Outcome[]): void {
+    const until = this.#runtime.now() + WORK_MS_MAX
+    for (const turn of this.#queue) {
+      if (outcomes.length > 0 && (turn.isSolo || this.#runtime.now() >= until)) return
+      try {
+        outcomes.push({ turn, value: turn.job() })
+      } catch (error) {
+        if (!(error instanceof HoldfastError)) throw error
+        outcomes.push({ turn, error })
+      }
+      if (turn.isSolo) return
+    }
+  }
+
+  /** The engine failed in this transaction: the culprit is told, if it was alone in it. */
+  #blame(outcomes: readonly Outcome[], error: unknown): void {
+    const first = this.#queue[0]
+    if (first?.isSolo === true || this.#queue.length === 1) {
+      this.#queue.shift()
+      first?.reject(toStoreError(error, this.#path))
+    } else {
+      // One of these is the culprit, and the others must not suffer for it.
+      for (const turn of this.#queue.slice(0, outcomes.length + 1)) turn.isSolo = true
+    }
+    this.#next()
+  }
+
+  #rollBack(): void {
+    try {
+      this.#engine.exec('ROLLBACK')
+    } catch (error) {
+      // A full disk or a failed write has made SQLite roll back by itself.
+      if (!(error instanceof Error) || !error.message.includes('no transaction is active')) throw error
+    }
+  }
+
+  #next(): void {
+    if (this.#queue.length > 0) {
+      setImmediate(() => this.#serve())
+      return
+    }
+    this.#isScheduled = false
+    this.#closed?.()
+  }
+
+  #waitForOthers(error: unknown): void {
+    const now = this.#runtime.now()
+    const late = this.#queue.findIndex((turn) => now - turn.askedAt < BUSY_MS_MAX)
+    for (const turn of this.#queue.splice(0, late === -1 ? this.#queue.length : late)) {
+      turn.reject(
+        new StoreUnreachableError(
+          `sqlite: ${this.#path} was busy for ${BUSY_MS_MAX} ms; another process keeps it locked`,
+          { cause: error },
+        ),
+      )
+    }
+    if (this.#queue.length === 0) {
+      this.#next()
+      return
+    }
+    const pauseMs = Math.min(2 ** this.#busyTries++ / 4, PAUSE_MS_MAX) * this.#runtime.random()
+    if (pauseMs < 0.5) setImmediate(() => this.#serve())
+    else this.#runtime.after(pauseMs, () => this.#serve(), true)
+  }
+
+  #failAll(error: unknown): void {
+    const shown = toStoreError(error, this.#path)
+    for (const turn of this.#queue.splice(0)) turn.reject(shown)
+    this.#next()
+  }
+}
+
+function settle(outcomes: readonly Outcome[]): void {
+  for (const outcome of outcomes) {
+    if ('error' in outcome) outcome.turn.reject(outcome.error)
+    else outcome.turn.resolve(outcome.value)
+  }
+}
