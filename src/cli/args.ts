@@ -1,0 +1,96 @@
+/** Reads the arguments of one command against what that command takes. */
+import { UsageError } from '../core/errors.ts'
+import { nearest } from './nearest.ts'
+
+/** What a command takes. */
+export interface Syntax {
+  readonly command: string
+  /** Options without their dashes: 'flag' stands alone, 'value' is followed by one. */
+  readonly options: Readonly<Record<string, 'flag' | 'value'>>
+  /** The names of the arguments; those in square brackets may be left out. */
+  readonly operands: readonly string[]
+  /** Whether `--` is followed by a program and its own arguments. */
+  readonly runs: boolean
+}
+
+/** What was given. */
+export interface Given {
+  readonly help: boolean
+  readonly flags: ReadonlySet<string>
+  readonly values: ReadonlyMap<string, string>
+  readonly operands: readonly string[]
+  /** What stands behind `--`, where the command takes a program; else empty. */
+  readonly program: readonly string[]
+}
+
+export function parseArgs(syntax: Syntax, args: readonly string[]): Given {
+  const flags = new Set<string>()
+  const values = new Map<string, string>()
+  const operands: string[] = []
+  let program: readonly string[] | null = null
+  for (let i = 0; i < args.length; i++) {
+    const arg = args[i] as string
+    if (arg === '--') {
+      const rest = args.slice(i + 1)
+      if (syntax.runs) program = rest
+      else operands.push(...rest)
+      break
+    }
+    if (arg === '-h' || arg === '--help') return { help: true, flags, values, operands, program: [] }
+    if (!arg.startsWith('-') || arg === '-') {
+      operands.push(arg)
+      continue
+    }
+    const { name, inline } = splitOption(syntax, arg)
+    if (flags.has(name) || values.has(name)) throw usage(syntax, `--${name} was given twice`)
+    if (syntax.options[name] === 'flag') {
+      if (inline !== null) throw usage(syntax, `--${name} takes no value`)
+      flags.add(name)
+      continue
+    }
+    const next = args[i + 1]
+    if (inline === null && (next === undefined || next.startsWith('--'))) {
+      throw usage(syntax, `--${name} needs a value`)
+    }
+    values.set(name, inline ?? (next as string))
+    if (inline === null) i++
+  }
+  checkOperands(syntax, operands, program)
+  return { help: false, flags, values, operands, program: program ?? [] }
+}
+
+/** Refuses two options that contradict each other. */
+export function refuseBoth(syntax: Syntax, given: Given, a: string, b: string): void {
+  const has = (name: string): boolean => given.flags.has(name) || given.values.has(name)
+  if (has(a) && has(b)) throw usage(syntax, `--${a} and --${b} can't be given together`)
+}
+
+export function usage(syntax: Pick<Syntax, 'command'>, message: string): UsageError {
+  return new UsageError(`${message}; see holdfast ${syntax.command} --help`)
+}
+
+function splitOption(syntax: Syntax, arg: string): { readonly name: string; readonly inline: string | null } {
+  const equals = arg.indexOf('=')
+  const option = equals < 0 ? arg : arg.slice(0, equals)
+  const name = option.slice(2)
+  if (!option.startsWith('--') || !Object.hasOwn(syntax.options, name)) {
+    const names = [...Object.keys(syntax.options), 'help'].map((known) => `--${known}`)
+    const meant = nearest(option, names)
+    // Only the option is shown: what stands behind its = may be a URL with a password.
+    const hint = meant === null ? `; there are ${names.join(', ')}` : `; did you mean ${meant}?`
+    throw usage(syntax, `${syntax.command} has no option ${option.slice(0, 40)}${hint}`)
+  }
+  return { name, inline: equals < 0 ? null : arg.slice(equals + 1) }
+}
+
+function checkOperands(syntax: Syntax, operands: readonly string[], program: readonly string[] | null): void {
+  const missing = syntax.operands[operands.length]
+  if (missing !== undefined && !missing.startsWith('[')) throw usage(syntax, `${syntax.command} needs a ${missing}`)
+  if (syntax.runs && (program === null || program.length === 0)) {
+    throw usage(syntax, `${syntax.command} needs a program to run, after --`)
+  }
+  if (operands.length > syntax.operands.length) {
+    const extra = JSON.stringify(operands[syntax.operands.length]?.slice(0, 80))
+    throw usage(syntax, `${syntax.command} does not know what to do with ${extra}`)
+  }
+}

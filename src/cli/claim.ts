@@ -1,0 +1,45 @@
+/** What `run` asks of its line, and how it gets it. */
+import { AcquireTimeoutError, CapacityMismatchError } from '../core/errors.ts'
+import type { Held } from '../core/held.ts'
+import type { Lock } from '../core/lock.ts'
+import type { AcquireOptions } from '../core/options.ts'
+import type { Holdfast } from '../holdfast.ts'
+
+export type Claim =
+  | { readonly kind: 'exclusive' }
+  | { readonly kind: 'shared' }
+  | { readonly kind: 'permits'; readonly permits: number; readonly of: number }
+
+/** How often the line may change its kind between two tries. */
+const TRIES = 8
+
+/**
+ * Acquires what was claimed. A line keeps its kind while anybody stands in it, and there are two for `run` to get along
+ * with: a mutex, which knows no sharing, and a read-write lock. So the exclusive claim takes the one that is there, and
+ * the shared claim takes a mutex when it must: to hold alone is more than was asked for, never less.
+ */
+export async function acquire(hf: Holdfast, name: string, claim: Claim, options: AcquireOptions): Promise<Held> {
+  if (claim.kind === 'permits') {
+    return hf.semaphore(name, claim.of).acquire({ ...options, permits: claim.permits })
+  }
+  const rw = hf.rwLock(name)
+  const mutex = hf.mutex(name)
+  const ways: readonly Lock[] = claim.kind === 'shared' ? [rw.read, mutex] : [mutex, rw.write]
+  const waitMs = options.waitMs ?? Number.POSITIVE_INFINITY
+  const until = performance.now() + waitMs
+  for (let tries = 1; ; tries++) {
+    const way = ways[(tries - 1) % ways.length] as Lock
+    try {
+      return await way.acquire({ ...options, waitMs: waitMs === 0 ? 0 : Math.max(0, until - performance.now()) })
+    } catch (error) {
+      if (error instanceof AcquireTimeoutError && waitMs > 0) {
+        // The way that was tried last may have had only the rest of the time: say how long it was in all.
+        throw new AcquireTimeoutError(`line ${JSON.stringify(name)} stayed held by others for ${waitMs} ms`, {
+          line: name,
+          cause: error,
+        })
+      }
+      if (!(error instanceof CapacityMismatchError) || tries === TRIES) throw error
+    }
+  }
+}

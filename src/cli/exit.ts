@@ -1,0 +1,62 @@
+/** How the command line ends: the exit codes, and which error means which. */
+import { constants } from 'node:os'
+import {
+  AcquireTimeoutError,
+  CapacityMismatchError,
+  HoldfastError,
+  LockLostError,
+  MissingClientError,
+  OutcomeUnknownError,
+  StoreError,
+  UnsupportedError,
+  UsageError,
+} from '../core/errors.ts'
+
+interface ExitCodes {
+  readonly ok: number
+  /** The command line, a name, or the store's URL is wrong. */
+  readonly usage: number
+  /** The store can't be reached or can't be used. */
+  readonly unavailable: number
+  readonly internal: number
+  /** Others have the lock. */
+  readonly notAcquired: number
+  readonly lost: number
+  readonly cannotRun: number
+  readonly notFound: number
+}
+
+export const EXIT: ExitCodes = Object.freeze({
+  ok: 0,
+  usage: 64,
+  unavailable: 69,
+  internal: 70,
+  notAcquired: 75,
+  lost: 79,
+  cannotRun: 126,
+  notFound: 127,
+})
+
+/** As shells do: 128 and the number of the signal. */
+export function signalExit(signal: NodeJS.Signals): number {
+  return 128 + constants.signals[signal]
+}
+
+export function errorExit(error: unknown): number {
+  if (error instanceof UsageError || error instanceof UnsupportedError || error instanceof CapacityMismatchError) {
+    return EXIT.usage
+  }
+  if (error instanceof StoreError || error instanceof MissingClientError || error instanceof OutcomeUnknownError) {
+    return EXIT.unavailable
+  }
+  if (error instanceof AcquireTimeoutError) return EXIT.notAcquired
+  if (error instanceof LockLostError) return EXIT.lost
+  return EXIT.internal
+}
+
+/** The one line an error is told in. Causes are left to HOLDFAST_DEBUG. */
+export function errorText(error: unknown): string {
+  if (error instanceof HoldfastError) return error.message
+  const text = error instanceof Error ? error.message : String(error)
+  return `internal error: ${text} (HOLDFAST_DEBUG=1 shows where)`
+}

@@ -1,0 +1,44 @@
+/** `holdfast ls`: the lines that somebody stands in. */
+import type { LineView } from '../driver.ts'
+import type { Given, Syntax } from './args.ts'
+import { STORE_HELP } from './command.ts'
+import { EXIT } from './exit.ts'
+import { isStyled, print } from './output.ts'
+import { withStore } from './store.ts'
+import { lineJson, lineTable } from './view.ts'
+
+export const syntax: Syntax = {
+  command: 'ls',
+  options: { store: 'value', json: 'flag' },
+  operands: ['[PREFIX]'],
+  runs: false,
+}
+
+export const help: string = `Lists the lines that somebody holds or waits for.
+
+Usage: holdfast ls [PREFIX] [--store URL] [--json]
+
+  PREFIX          only lines whose names begin with it
+${STORE_HELP}
+  --json          one object a line: { name, capacity, holders, waiters }; tokens are decimal strings
+
+Examples:
+  holdfast ls
+  holdfast ls stock: --store redis://localhost:6379
+  holdfast ls --json | jq -r 'select(.waiters != []) | .name'`
+
+export function execute(given: Given): Promise<number> {
+  const prefix = given.operands[0] ?? ''
+  return withStore(given, async (hf) => {
+    const lines: LineView[] = []
+    for await (const line of hf.list({ prefix })) {
+      if (given.flags.has('json')) print(lineJson(line))
+      else lines.push(line)
+    }
+    if (given.flags.has('json')) return EXIT.ok
+    lines.sort((a, b) => (a.name < b.name ? -1 : 1))
+    if (lines.length > 0) print(lineTable(lines, isStyled()))
+    else print(prefix === '' ? 'nobody holds or waits' : `nobody holds or waits in a line beginning with ${prefix}`)
+    return EXIT.ok
+  })
+}

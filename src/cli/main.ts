@@ -1,0 +1,72 @@
+#!/usr/bin/env node
+/** The command line: picks the command, and loads nothing but that. */
+import { UsageError } from '../core/errors.ts'
+import { parseArgs } from './args.ts'
+import type { Command } from './command.ts'
+import { EXIT, errorExit, errorText } from './exit.ts'
+import { nearest } from './nearest.ts'
+import { complain, debug, print } from './output.ts'
+
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  run: () => import('./run.ts'),
+  ls: () => import('./ls.ts'),
+  show: () => import('./show.ts'),
+  break: () => import('./break.ts'),
+}
+
+const HELP = `holdfast: locks between processes
+
+Usage: holdfast COMMAND …
+
+  run NAME -- program …    runs a program while holding a lock
+  ls [PREFIX]              lists the lines that somebody holds or waits for
+  show NAME                shows who holds a line, and who waits for it
+  break NAME               takes a line from its holders
+  help [COMMAND]           explains a command; so does COMMAND --help
+  --version                says which version this is
+
+Examples:
+  holdfast run nightly --no-wait -- ./backup.sh    does nothing if the last backup is still running
+  holdfast run deploy --wait 10m -- make deploy    one deployment at a time, the others queue
+  holdfast ls                                      who holds what
+
+Environment: HOLDFAST_STORE (the store's URL), NO_COLOR, HOLDFAST_DEBUG (show where an error came from)`
+
+async function main(args: readonly string[]): Promise<number> {
+  const [first, ...rest] = args
+  if (first === '--version') {
+    const { version } = await import('./version.ts')
+    print(version())
+    return EXIT.ok
+  }
+  if (first === undefined || first === '--help' || first === '-h' || (first === 'help' && rest.length === 0)) {
+    if (first === undefined) throw new UsageError('there is no command given; see holdfast --help')
+    print(HELP)
+    return EXIT.ok
+  }
+  const asksHelp = first === 'help'
+  const command = await load(asksHelp ? (rest[0] as string) : first)
+  const given = asksHelp ? null : parseArgs(command.syntax, rest)
+  if (given === null || given.help) {
+    print(command.help)
+    return EXIT.ok
+  }
+  return command.execute(given)
+}
+
+function load(name: string): Promise<Command> {
+  const found = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+  if (found !== undefined) return found()
+  const meant = nearest(name, [...Object.keys(COMMANDS), 'help', '--help', '--version'])
+  const hint = meant === null ? '' : `; did you mean ${meant}?`
+  throw new UsageError(`there is no command ${JSON.stringify(name.slice(0, 40))}${hint}; see holdfast --help`)
+}
+
+function fail(error: unknown): number {
+  complain(errorText(error))
+  debug(error)
+  return errorExit(error)
+}
+
+// Exits by itself: what a store has left open must not keep a finished command alive.
+process.exit(await main(process.argv.slice(2)).catch(fail))

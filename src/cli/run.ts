@@ -1,0 +1,220 @@
+/** `holdfast run`: runs a program while holding a lock. */
+import { existsSync } from 'node:fs'
+import { basename } from 'node:path'
+import { checkName, checkWhole } from '../core/check.ts'
+import { UsageError } from '../core/errors.ts'
+import type { Held } from '../core/held.ts'
+import type { Holdfast } from '../holdfast.ts'
+import { type Given, refuseBoth, type Syntax, usage } from './args.ts'
+import type { Claim } from './claim.ts'
+import { STORE_HELP } from './command.ts'
+import { parseDuration } from './duration.ts'
+import { EXIT, signalExit } from './exit.ts'
+import { type Ending, Guard } from './guard.ts'
+import { bootMs } from './orders.ts'
+import { complain, debug } from './output.ts'
+import { Interrupted, Signals } from './signals.ts'
+import { publicUrl, storeUrl } from './store.ts'
+
+export const syntax: Syntax = {
+  command: 'run',
+  options: {
+    store: 'value',
+    ttl: 'value',
+    wait: 'value',
+    'no-wait': 'flag',
+    shared: 'flag',
+    permits: 'value',
+    grace: 'value',
+  },
+  operands: ['NAME'],
+  runs: true,
+}
+
+export const help: string = `Runs a program while holding a lock, and stops the program if the lock is lost.
+
+Usage: holdfast run NAME [options] -- program [argument …]
+
+${STORE_HELP}
+  --ttl 30s       the lease: how long others wait for a machine that has died; renewed while the program runs
+  --wait 10s      give up after this long; without it, waits for ever
+  --no-wait       give up at once when others have the lock
+  --shared        share the line with others that say --shared; those that don't still have it alone
+  --permits k/n   take k of the n permits of the line; all its users must agree on n
+  --grace 5s      how long a program that must stop has, from TERM to KILL
+
+The program gets HOLDFAST_LINE, HOLDFAST_TOKEN (the fencing token: larger than that of every earlier holder),
+HOLDFAST_TTL_MS and HOLDFAST_STORE (without a password) in its environment, and the signals that are sent to holdfast.
+The lock is released when the program itself has ended; what it has left running in the background is not waited for.
+
+Exit code: the program's own, 128+n if signal n ended it (or the wait), and
+  64 usage · 69 store out of reach · 70 internal · 75 not acquired · 79 lock lost, program stopped
+  126 program can't be run · 127 program not found
+
+Examples:
+  holdfast run nightly --no-wait -- ./backup.sh
+  holdfast run deploy --wait 10m -- make deploy
+  holdfast run reports --permits 1/3 -- ./report.sh      three at a time
+  holdfast run db --shared -- ./read.sh                  readers together, \`holdfast run db\` alone`
+
+/** What the command line asks for. */
+interface Plan {
+  readonly name: string
+  readonly store: string
+  readonly claim: Claim
+  readonly ttlMs: number
+  readonly waitMs: number
+  readonly graceMs: number
+  readonly file: string
+  readonly args: readonly string[]
+}
+
+const TTL_MS = 30_000
+const GRACE_MS = 5_000
+/** How long the store may take to hear that the lock is free; it learns it from the lease otherwise. */
+const FAREWELL_MS = 5_000
+
+export async function execute(given: Given): Promise<number> {
+  const plan = readPlan(given)
+  if (process.platform === 'win32') throw new UsageError('run needs process groups, which Windows does not have')
+  const signals = new Signals()
+  const guard = new Guard()
+  let hf: Holdfast | null = null
+  try {
+    const { holdfast } = await import('../open.ts')
+    const { acquire } = await import('./claim.ts')
+    hf = await holdfast(plan.store, { ttlMs: plan.ttlMs, label: label(plan.file) })
+    if (hf.traits.scope === 'process') {
+      throw new UsageError('this store is seen by one process only, so it locks nothing here; use a sqlite: file')
+    }
+    const held = await acquire(hf, plan.name, plan.claim, { waitMs: plan.waitMs, signal: signals.interrupt })
+    return await supervise(plan, held, guard, signals)
+  } catch (error) {
+    if (error instanceof Interrupted) return signalExit(error.signal)
+    throw error
+  } finally {
+    guard.dismiss()
+    if (hf !== null) await farewell(hf)
+  }
+}
+
+/** Runs the program under the hold, and answers the exit code. */
+async function supervise(plan: Plan, held: Held, guard: Guard, signals: Signals): Promise<number> {
+  // A signal that came together with the grant still ends the wait.
+  signals.interrupt.throwIfAborted()
+  held.assertHeld()
+  signals.passOn()
+  let trouble: string | null = null
+  held.signal.addEventListener('abort', () => {
+    trouble ??= held.signal.reason instanceof Error ? held.signal.reason.message : 'the lock was lost'
+    guard.stop()
+  })
+  const leaseUntilMs = (): number => bootMs() + held.remainingMs
+  const noticeMs = Math.min(plan.graceMs, plan.ttlMs / 4)
+  const reporting = setInterval(() => {
+    // 0 means that the store is being asked, or that the lock is lost, which is told otherwise.
+    if (held.remainingMs > 0) guard.extend(leaseUntilMs())
+  }, plan.ttlMs / 10)
+  let ending: Ending
+  try {
+    ending = await guard.run(
+      {
+        file: plan.file,
+        args: plan.args,
+        env: environment(plan, held),
+        leaseUntilMs: leaseUntilMs(),
+        noticeMs,
+        graceMs: plan.graceMs,
+      },
+      {
+        started: (pid) => signals.attach(pid),
+        expiring: () => {
+          trouble ??= `the lease of line ${JSON.stringify(plan.name)} could not be renewed in time`
+        },
+      },
+    )
+  } finally {
+    clearInterval(reporting)
+  }
+  if (trouble === null && held.state !== 'lost') return endingExit(plan, ending)
+  complain(`${trouble ?? `line ${JSON.stringify(plan.name)} was lost`}; ${fate(plan, ending)}`)
+  return EXIT.lost
+}
+
+function endingExit(plan: Plan, ending: Ending): number {
+  if (ending.kind === 'ended') {
+    return ending.signal === null ? (ending.code ?? EXIT.internal) : signalExit(ending.signal)
+  }
+  if (ending.kind === 'refused') {
+    // ENOENT is also said of a script whose interpreter is missing: that one was found, and can't be run.
+    const isMissing = ending.code === 'ENOENT' && !(plan.file.includes('/') && existsSync(plan.file))
+    complain(`${isMissing ? 'there is no program' : "can't run"} ${JSON.stringify(plan.file)}: ${ending.code}`)
+    return isMissing ? EXIT.notFound : EXIT.cannotRun
+  }
+  complain('the guardian process was killed; the program was killed after it, since it could have outlived the lock')
+  return EXIT.internal
+}
+
+function fate(plan: Plan, ending: Ending): string {
+  if (ending.kind !== 'ended') return 'the program was not running'
+  const end = ending.signal === null ? `ended with ${ending.code}` : `was ended by ${ending.signal}`
+  return `${basename(plan.file)} ${end}`
+}
+
+function environment(plan: Plan, held: Held): Record<string, string> {
+  return {
+    HOLDFAST_LINE: plan.name,
+    HOLDFAST_TOKEN: String(held.token),
+    HOLDFAST_TTL_MS: String(plan.ttlMs),
+    HOLDFAST_STORE: publicUrl(plan.store),
+  }
+}
+
+/** Releases. The program's result is what counts: a store that can't be told any more only costs others the lease. */
+async function farewell(hf: Holdfast): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const patience = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, FAREWELL_MS)
+  })
+  await Promise.race([hf.close().catch(debug), patience])
+  clearTimeout(timer)
+}
+
+function readPlan(given: Given): Plan {
+  refuseBoth(syntax, given, 'wait', 'no-wait')
+  refuseBoth(syntax, given, 'shared', 'permits')
+  const time = (option: string, otherwise: number): number => {
+    const text = given.values.get(option)
+    return text === undefined ? otherwise : parseDuration(`--${option}`, text)
+  }
+  const [file = '', ...args] = given.program
+  if (file === '') throw usage(syntax, 'the program to run is empty')
+  return {
+    name: checkName('NAME', given.operands[0]),
+    store: storeUrl(given),
+    claim: readClaim(given),
+    ttlMs: checkWhole('--ttl in milliseconds', time('ttl', TTL_MS), 1, 86_400_000),
+    waitMs: given.flags.has('no-wait') ? 0 : time('wait', Number.POSITIVE_INFINITY),
+    graceMs: time('grace', GRACE_MS),
+    file,
+    args,
+  }
+}
+
+function readClaim(given: Given): Claim {
+  const text = given.values.get('permits')
+  if (text === undefined) return { kind: given.flags.has('shared') ? 'shared' : 'exclusive' }
+  const match = /^(\d{1,7})\/(\d{1,7})$/.exec(text)
+  const permits = Number(match?.[1])
+  const of = Number(match?.[2])
+  if (!(permits >= 1 && permits <= of && of <= 1_000_000)) {
+    throw usage(syntax, `--permits must be k/n, such as 1/3, with 1 <= k <= n, given ${JSON.stringify(text)}`)
+  }
+  return { kind: 'permits', permits, of }
+}
+
+/** Shown to people by `ls`. Arguments are left out: they may hold a password. */
+function label(file: string): string {
+  const name = basename(file)
+  return Buffer.byteLength(name) <= 200 ? name : name.slice(0, 50)
+}

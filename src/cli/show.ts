@@ -1,0 +1,46 @@
+/** `holdfast show`: who holds one line, and who waits for it, in order. */
+import { checkName } from '../core/check.ts'
+import type { LineView } from '../driver.ts'
+import type { Holdfast } from '../holdfast.ts'
+import type { Given, Syntax } from './args.ts'
+import { STORE_HELP } from './command.ts'
+import { EXIT } from './exit.ts'
+import { isStyled, print } from './output.ts'
+import { withStore } from './store.ts'
+import { printable } from './table.ts'
+import { kind, lineJson, placeTable } from './view.ts'
+
+export const syntax: Syntax = {
+  command: 'show',
+  options: { store: 'value', json: 'flag' },
+  operands: ['NAME'],
+  runs: false,
+}
+
+export const help: string = `Shows who holds a line and who waits for it, in order.
+
+Usage: holdfast show NAME [--store URL] [--json]
+
+${STORE_HELP}
+  --json          one object: { name, capacity, holders, waiters }; an unused line has capacity 0
+
+Examples:
+  holdfast show stock:42
+  holdfast show stock:42 --json | jq -r '.holders[0].token'`
+
+export function execute(given: Given): Promise<number> {
+  const name = checkName('NAME', given.operands[0])
+  return withStore(given, async (hf) => {
+    const line = await findLine(hf, name)
+    if (given.flags.has('json')) print(lineJson(line))
+    else if (line.capacity === 0) print(`${printable(name)}: nobody holds it, nobody waits`)
+    else print(`${printable(name)}: ${kind(line.capacity)}\n\n${placeTable(line, isStyled())}`)
+    return EXIT.ok
+  })
+}
+
+/** A line that nobody stands in does not exist in the store; its capacity is not decided yet, shown as 0. */
+export async function findLine(hf: Holdfast, name: string): Promise<LineView> {
+  for await (const line of hf.list({ prefix: name })) if (line.name === name) return line
+  return { name, capacity: 0, holders: [], waiters: [] }
+}

@@ -1,0 +1,38 @@
+/** Which store a command works on. */
+import { homedir } from 'node:os'
+import { isAbsolute, join, resolve } from 'node:path'
+import type { Holdfast } from '../holdfast.ts'
+import type { Given } from './args.ts'
+
+/** What was asked for, else what the environment says, else a file of this user. */
+export function storeUrl(given: Given, env: NodeJS.ProcessEnv = process.env): string {
+  const asked = given.values.get('store') ?? env.HOLDFAST_STORE ?? ''
+  return asked === '' ? defaultStore(env) : asked
+}
+
+function defaultStore(env: NodeJS.ProcessEnv): string {
+  const state = env.XDG_STATE_HOME ?? ''
+  // The XDG rules: a relative path there is to be ignored.
+  const folder = isAbsolute(state) ? state : join(homedir(), '.local', 'state')
+  return `sqlite:${join(folder, 'holdfast', 'locks.db')}`
+}
+
+/** The URL as it may be handed on to a program: without the password, and right from any folder. */
+export function publicUrl(url: string, cwd: string = process.cwd()): string {
+  const open = url.replace(
+    /^([a-z][a-z0-9+]*:\/\/)([^/?#]*)@/i,
+    (_, scheme: string, user: string) => scheme + (user.split(':')[0] === '' ? '' : `${user.split(':')[0]}@`),
+  )
+  return open.replace(/^(sqlite:)([^?#]+)/i, (_, scheme: string, path: string) => scheme + resolve(cwd, path))
+}
+
+/** Opens the store for one look or deed, and closes it whatever comes of that. */
+export async function withStore<T>(given: Given, fn: (hf: Holdfast) => Promise<T>): Promise<T> {
+  const { holdfast } = await import('../open.ts')
+  const hf = await holdfast(storeUrl(given))
+  try {
+    return await fn(hf)
+  } finally {
+    await hf.close()
+  }
+}

@@ -1,0 +1,85 @@
+/** Lines and places as the command line shows them. */
+import type { LineView, PlaceView } from '../driver.ts'
+import { formatDuration } from './duration.ts'
+import { type Column, table } from './table.ts'
+
+/** A reader weighs 1 of these, a writer all; see primitives/rw-lock.ts. */
+const READERS_MAX = 1_000_000
+
+/** One JSON object on one line. Tokens are decimal strings: as numbers they would be rounded above 2^53. */
+export function lineJson(line: LineView): string {
+  return JSON.stringify({ ...line, holders: line.holders.map(placeObject), waiters: line.waiters.map(placeObject) })
+}
+
+function placeObject(place: PlaceView): object {
+  return { ...place, token: String(place.token) }
+}
+
+export function lineTable(lines: readonly LineView[], styled: boolean): string {
+  const columns: Column[] = [
+    { title: 'LINE' },
+    { title: 'KIND' },
+    { title: 'HOLDERS', align: 'right' },
+    { title: 'WAITERS', align: 'right' },
+    { title: 'HELD BY' },
+    { title: 'FOR', align: 'right' },
+  ]
+  const rows = lines.map((line) => {
+    const [first, ...others] = line.holders
+    const more = others.length === 0 ? '' : ` and ${others.length} more`
+    return [
+      line.name,
+      kind(line.capacity),
+      String(line.holders.length),
+      String(line.waiters.length),
+      first === undefined ? '-' : who(first) + more,
+      first === undefined ? '-' : formatDuration(first.ageMs),
+    ]
+  })
+  return table(columns, rows, styled)
+}
+
+export function placeTable(line: LineView, styled: boolean): string {
+  const columns: Column[] = [
+    { title: '', align: 'right' },
+    { title: 'STATE' },
+    { title: 'WHO' },
+    { title: 'WEIGHT', align: 'right' },
+    { title: 'SINCE', align: 'right' },
+    { title: 'LEASE LEFT', align: 'right' },
+    { title: 'TOKEN', align: 'right' },
+  ]
+  const row = (state: string, place: PlaceView): string[] => [
+    state,
+    who(place),
+    weight(place.weight, line.capacity),
+    formatDuration(place.ageMs),
+    formatDuration(place.leftMs),
+    String(place.token),
+  ]
+  const places = [
+    ...line.holders.map((place) => row('holds', place)),
+    ...line.waiters.map((place) => row('waits', place)),
+  ]
+  return table(
+    columns,
+    places.map((cells, i) => [String(i + 1), ...cells]),
+    styled,
+  )
+}
+
+/** Which primitive makes lines of this capacity. */
+export function kind(capacity: number): string {
+  if (capacity === 1) return 'mutex'
+  return capacity === READERS_MAX ? 'read-write' : `${capacity} permits`
+}
+
+function weight(value: number, capacity: number): string {
+  if (capacity !== READERS_MAX) return `${value}/${capacity}`
+  return value === READERS_MAX ? 'write' : 'read'
+}
+
+export function who(place: PlaceView): string {
+  const process = `${place.host === '' ? '?' : place.host}:${place.pid === 0 ? '?' : place.pid}`
+  return place.label === '' ? process : `${place.label} (${process})`
+}

@@ -1,0 +1,38 @@
+import { homedir } from 'node:os'
+import { describe, expect, it } from 'vitest'
+import { parseArgs } from '../../../src/cli/args.ts'
+import { syntax } from '../../../src/cli/ls.ts'
+import { publicUrl, storeUrl } from '../../../src/cli/store.ts'
+
+const none = parseArgs(syntax, [])
+
+describe('storeUrl', () => {
+  it('prefers the option to the environment, and that to the file of this user', () => {
+    const env = { HOLDFAST_STORE: 'redis://h', XDG_STATE_HOME: '/state' }
+    expect(storeUrl(parseArgs(syntax, ['--store', 'etcd://h']), env)).toBe('etcd://h')
+    expect(storeUrl(none, env)).toBe('redis://h')
+    expect(storeUrl(none, { ...env, HOLDFAST_STORE: '' })).toBe('sqlite:/state/holdfast/locks.db')
+  })
+
+  it('ignores a state folder that is not absolute, as XDG has it', () => {
+    const file = `sqlite:${homedir()}/.local/state/holdfast/locks.db`
+    expect(storeUrl(none, {})).toBe(file)
+    expect(storeUrl(none, { XDG_STATE_HOME: 'relative' })).toBe(file)
+    expect(storeUrl(none, { XDG_STATE_HOME: '' })).toBe(file)
+  })
+})
+
+describe('publicUrl', () => {
+  it.each([
+    ['redis://h:6379/2?ttlMs=5000', 'redis://h:6379/2?ttlMs=5000'],
+    ['redis://user:p@ss@h/1', 'redis://user@h/1'],
+    ['redis://:secret@h', 'redis://h'],
+    ['redis://user@h', 'redis://user@h'],
+    ['redlock://u:p@h1,h2,h3', 'redlock://u@h1,h2,h3'],
+    ['sqlite:rel.db?ttlMs=1000', 'sqlite:/here/rel.db?ttlMs=1000'],
+    ['sqlite:/abs/x.db', 'sqlite:/abs/x.db'],
+    ['memory:', 'memory:'],
+  ])('%s becomes %s', (url, shown) => {
+    expect(publicUrl(url, '/here')).toBe(shown)
+  })
+})
