@@ -66,7 +66,7 @@ export function refuseBoth(syntax: Syntax, given: Given, a: string, b: string): 
 }
 
 export function usage(syntax: Pick<Syntax, 'command'>, message: string): UsageError {
-  return new UsageError(`${message}; see holdfast ${syntax.command} --help`)
+  return new UsageError(`${message}${message.endsWith('?') ? ' See' : '; see'} holdfast ${syntax.command} --help`)
 }
 
 function splitOption(syntax: Syntax, arg: string): { readonly name: string; readonly inline: string | null } {

@@ -40,7 +40,7 @@ export function execute(given: Given): Promise<number> {
   return withStore(given, async (hf) => {
     const line = await findLine(hf, name)
     if (!given.flags.has('yes')) {
-      complain(`${forecast(line, now)}; to do it, add --yes`)
+      complain(forecast(line, now))
       return EXIT.usage
     }
     const broken = await hf.break(name, { now })
@@ -56,8 +56,8 @@ function forecast(line: LineView, now: boolean): string {
   const names = line.holders.map((place) => printable(who(place))).join(', ')
   const next = line.waiters.length === 0 ? 'whoever comes next' : `the next of ${line.waiters.length} waiting`
   return now
-    ? `this would take ${name} from ${names} at once and serve ${next}, although the old holder may still be acting: two may act at the same time`
-    : `this would stop the renewal of ${name} for ${names}, and serve ${next} in ${formatDuration(leaseMs(line))}, when the lease has run out`
+    ? `this would take ${name} from ${names} at once and serve ${next}, although the old holder may still be acting: two may act at the same time; to do it, add --yes`
+    : `this would stop the renewal of ${name} for ${names}, and serve ${next} in ${formatDuration(leaseMs(line))}, when the lease has run out; to do it, add --yes`
 }
 
 function outcome(line: LineView, broken: number, now: boolean): string {

@@ -58,8 +58,8 @@ function load(name: string): Promise<Command> {
   const found = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   if (found !== undefined) return found()
   const meant = nearest(name, [...Object.keys(COMMANDS), 'help', '--help', '--version'])
-  const hint = meant === null ? '' : `; did you mean ${meant}?`
-  throw new UsageError(`there is no command ${JSON.stringify(name.slice(0, 40))}${hint}; see holdfast --help`)
+  const hint = meant === null ? '; see' : `; did you mean ${meant}? See`
+  throw new UsageError(`there is no command ${JSON.stringify(name.slice(0, 40))}${hint} holdfast --help`)
 }
 
 function fail(error: unknown): number {

@@ -61,7 +61,7 @@ describe('parseArgs', () => {
     const parse = (): unknown => parseArgs(runSyntax, args)
     expect(parse).toThrow(UsageError)
     expect(parse).toThrow(message)
-    expect(parse).toThrow(/see holdfast run --help/)
+    expect(parse).toThrow(/see holdfast run --help/i)
   })
 
   it('never shows what stands behind the = of a wrong option', () => {
