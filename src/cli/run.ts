@@ -14,7 +14,7 @@ import { type Ending, Guard } from './guard.ts'
 import { bootMs } from './orders.ts'
 import { complain, debug } from './output.ts'
 import { Interrupted, Signals } from './signals.ts'
-import { publicUrl, storeUrl } from './store.ts'
+import { publicUrl, storeUrl, urlOption } from './store.ts'
 
 export const syntax: Syntax = {
   command: 'run',
@@ -63,6 +63,7 @@ interface Plan {
   readonly store: string
   readonly claim: Claim
   readonly ttlMs: number
+  readonly label: string
   readonly waitMs: number
   readonly graceMs: number
   readonly file: string
@@ -83,7 +84,7 @@ export async function execute(given: Given): Promise<number> {
   try {
     const { holdfast } = await import('../open.ts')
     const { acquire } = await import('./claim.ts')
-    hf = await holdfast(plan.store, { ttlMs: plan.ttlMs, label: label(plan.file) })
+    hf = await holdfast(plan.store, { ttlMs: plan.ttlMs, label: plan.label })
     if (hf.traits.scope === 'process') {
       throw new UsageError('this store is seen by one process only, so it locks nothing here; use a sqlite: file')
     }
@@ -189,11 +190,15 @@ function readPlan(given: Given): Plan {
   }
   const [file = '', ...args] = given.program
   if (file === '') throw usage(syntax, 'the program to run is empty')
+  const store = storeUrl(given)
+  // What is said of the lease in the URL counts, unless the command line says otherwise.
+  const ttlMs = time('ttl', Number(urlOption(store, 'ttlMs') ?? TTL_MS))
   return {
     name: checkName('NAME', given.operands[0]),
-    store: storeUrl(given),
+    store,
     claim: readClaim(given),
-    ttlMs: checkWhole('--ttl in milliseconds', time('ttl', TTL_MS), 1, 86_400_000),
+    ttlMs: checkWhole('--ttl in milliseconds', ttlMs, 1, 86_400_000),
+    label: urlOption(store, 'label') ?? label(file),
     waitMs: given.flags.has('no-wait') ? 0 : time('wait', Number.POSITIVE_INFINITY),
     graceMs: time('grace', GRACE_MS),
     file,

@@ -26,6 +26,12 @@ export function publicUrl(url: string, cwd: string = process.cwd()): string {
   return open.replace(/^(sqlite:)([^?#]+)/i, (_, scheme: string, path: string) => scheme + resolve(cwd, path))
 }
 
+/** What the URL itself says of an option; null: nothing. */
+export function urlOption(url: string, name: string): string | null {
+  const query = url.indexOf('?')
+  return query < 0 ? null : new URLSearchParams(url.slice(query)).get(name)
+}
+
 /** Opens the store for one look or deed, and closes it whatever comes of that. */
 export async function withStore<T>(given: Given, fn: (hf: Holdfast) => Promise<T>): Promise<T> {
   const { holdfast } = await import('../open.ts')

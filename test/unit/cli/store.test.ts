@@ -2,7 +2,7 @@ import { homedir } from 'node:os'
 import { describe, expect, it } from 'vitest'
 import { parseArgs } from '../../../src/cli/args.ts'
 import { syntax } from '../../../src/cli/ls.ts'
-import { publicUrl, storeUrl } from '../../../src/cli/store.ts'
+import { publicUrl, storeUrl, urlOption } from '../../../src/cli/store.ts'
 
 const none = parseArgs(syntax, [])
 
@@ -34,5 +34,14 @@ describe('publicUrl', () => {
     ['memory:', 'memory:'],
   ])('%s becomes %s', (url, shown) => {
     expect(publicUrl(url, '/here')).toBe(shown)
+  })
+})
+
+describe('urlOption', () => {
+  it('reads what the URL says', () => {
+    expect(urlOption('sqlite:a.db?ttlMs=5000&label=x%20y', 'ttlMs')).toBe('5000')
+    expect(urlOption('sqlite:a.db?ttlMs=5000&label=x%20y', 'label')).toBe('x y')
+    expect(urlOption('sqlite:a.db?ttlMs=5000', 'label')).toBeNull()
+    expect(urlOption('sqlite:a.db', 'label')).toBeNull()
   })
 })
