@@ -38,18 +38,26 @@ export async function holdfast(
   if (typeof store !== 'string' && !(store instanceof URL)) {
     throw new UsageError(`a store must be a URL or a driver, given ${shown(store)}`)
   }
-  const url = parseStoreUrl(String(store), Object.keys(SCHEMES))
+  const opened = await openDriver(String(store), options)
+  try {
+    return makeInstance(opened.driver, opened.options)
+  } catch (error) {
+    await opened.driver.close()
+    throw error
+  }
+}
+
+/** Opens the driver that a URL names, with the options of both the URL and the code. */
+export async function openDriver(
+  store: string,
+  options: HoldfastOptions,
+): Promise<{ readonly driver: Driver; readonly options: HoldfastOptions }> {
+  const url = parseStoreUrl(store, Object.keys(SCHEMES))
   // What was given in code wins over what stands in the URL.
   const merged: HoldfastOptions = { ...url.options, ...options }
   checkInstanceOptions(merged)
   const open = SCHEMES[url.scheme] as Open
-  const driver = await open(url, merged)
-  try {
-    return makeInstance(driver, merged)
-  } catch (error) {
-    await driver.close()
-    throw error
-  }
+  return { driver: await open(url, merged), options: merged }
 }
 
 function isDriver(store: unknown): store is Driver {

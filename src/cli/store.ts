@@ -14,7 +14,12 @@ function defaultStore(env: NodeJS.ProcessEnv): string {
   const state = env.XDG_STATE_HOME ?? ''
   // The XDG rules: a relative path there is to be ignored.
   const folder = isAbsolute(state) ? state : join(homedir(), '.local', 'state')
-  return `sqlite:${join(folder, 'holdfast', 'locks.db')}`
+  return `sqlite:${inUrl(join(folder, 'holdfast', 'locks.db'))}`
+}
+
+/** A path as it stands in a URL: what would begin an escape, a query or a fragment is escaped. */
+function inUrl(path: string): string {
+  return path.replace(/[%?#]/g, encodeURIComponent)
 }
 
 /** The URL as it may be handed on to a program: without the password, and right from any folder. */
@@ -23,7 +28,7 @@ export function publicUrl(url: string, cwd: string = process.cwd()): string {
     /^([a-z][a-z0-9+]*:\/\/)([^/?#]*)@/i,
     (_, scheme: string, user: string) => scheme + (user.split(':')[0] === '' ? '' : `${user.split(':')[0]}@`),
   )
-  return open.replace(/^(sqlite:)([^?#]+)/i, (_, scheme: string, path: string) => scheme + resolve(cwd, path))
+  return open.replace(/^(sqlite:)([^?#]+)/i, (_, scheme: string, path: string) => scheme + resolve(inUrl(cwd), path))
 }
 
 /** What the URL itself says of an option; null: nothing. */

@@ -14,6 +14,11 @@ describe('storeUrl', () => {
     expect(storeUrl(none, { ...env, HOLDFAST_STORE: '' })).toBe('sqlite:/state/holdfast/locks.db')
   })
 
+  it('escapes what has a meaning in a URL', () => {
+    expect(storeUrl(none, { XDG_STATE_HOME: '/a?b/50%/#1' })).toBe('sqlite:/a%3Fb/50%25/%231/holdfast/locks.db')
+    expect(publicUrl('sqlite:x.db', '/a?b')).toBe('sqlite:/a%3Fb/x.db')
+  })
+
   it('ignores a state folder that is not absolute, as XDG has it', () => {
     const file = `sqlite:${homedir()}/.local/state/holdfast/locks.db`
     expect(storeUrl(none, {})).toBe(file)
@@ -31,6 +36,8 @@ describe('publicUrl', () => {
     ['redlock://u:p@h1,h2,h3', 'redlock://u@h1,h2,h3'],
     ['sqlite:rel.db?ttlMs=1000', 'sqlite:/here/rel.db?ttlMs=1000'],
     ['sqlite:/abs/x.db', 'sqlite:/abs/x.db'],
+    ['sqlite:', 'sqlite:'],
+    ['sqlite:///abs/x.db', 'sqlite:/abs/x.db'],
     ['memory:', 'memory:'],
   ])('%s becomes %s', (url, shown) => {
     expect(publicUrl(url, '/here')).toBe(shown)
