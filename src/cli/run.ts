@@ -4,6 +4,8 @@ import { basename } from 'node:path'
 import { checkName, checkWhole } from '../core/check.ts'
 import { UsageError } from '../core/errors.ts'
 import type { Held } from '../core/held.ts'
+import type { Driver } from '../driver.ts'
+import type { SqliteDriver } from '../drivers/sqlite/index.ts'
 import type { Holdfast } from '../holdfast.ts'
 import { type Given, refuseBoth, type Syntax, usage } from './args.ts'
 import type { Claim } from './claim.ts'
@@ -82,14 +84,26 @@ export async function execute(given: Given): Promise<number> {
   const guard = new Guard()
   let hf: Holdfast | null = null
   try {
-    const { holdfast } = await import('../open.ts')
-    const { acquire } = await import('./claim.ts')
-    hf = await holdfast(plan.store, { ttlMs: plan.ttlMs, label: plan.label })
+    const [{ openDriver }, { makeInstance }, { acquire }] = await Promise.all([
+      import('../open.ts'),
+      import('../holdfast.ts'),
+      import('./claim.ts'),
+    ])
+    const { driver, options } = await openDriver(plan.store, { ttlMs: plan.ttlMs, label: plan.label })
+    hf = makeInstance(driver, options)
     if (hf.traits.scope === 'process') {
       throw new UsageError('this store is seen by one process only, so it locks nothing here; use a sqlite: file')
     }
     const held = await acquire(hf, plan.name, plan.claim, { waitMs: plan.waitMs, signal: signals.interrupt })
-    return await supervise(plan, held, guard, signals)
+    const tie = tieOf(driver, plan.name)
+    // The guardian lives as long as anything of the program does. Tied before the program is started: `run` is killed
+    // right after the start; its place would count as dead; the next would be served while the program goes on.
+    if (guard.pid !== undefined) await tie(guard.pid, { group: false })
+    return await supervise(plan, held, guard, signals, (pid) => {
+      signals.attach(pid)
+      // And the program itself, in case that the guardian is killed as well.
+      tie(pid).catch(debug)
+    })
   } catch (error) {
     if (error instanceof Interrupted) return signalExit(error.signal)
     throw error
@@ -99,8 +113,21 @@ export async function execute(given: Given): Promise<number> {
   }
 }
 
+/** On stores that can tell that a process has died: makes the place of `run` live while another process does, too. */
+type Tie = (pid: number, options?: { readonly group?: boolean }) => Promise<number>
+
+function tieOf(driver: Driver & { alsoAlive?: SqliteDriver['alsoAlive'] }, line: string): Tie {
+  return async (pid, options) => (await driver.alsoAlive?.(line, pid, options)) ?? 0
+}
+
 /** Runs the program under the hold, and answers the exit code. */
-async function supervise(plan: Plan, held: Held, guard: Guard, signals: Signals): Promise<number> {
+async function supervise(
+  plan: Plan,
+  held: Held,
+  guard: Guard,
+  signals: Signals,
+  started: (pid: number) => void,
+): Promise<number> {
   // A signal that came together with the grant still ends the wait.
   signals.interrupt.throwIfAborted()
   held.assertHeld()
@@ -128,7 +155,7 @@ async function supervise(plan: Plan, held: Held, guard: Guard, signals: Signals)
         graceMs: plan.graceMs,
       },
       {
-        started: (pid) => signals.attach(pid),
+        started,
         expiring: () => {
           trouble ??= `the lease of line ${JSON.stringify(plan.name)} could not be renewed in time`
         },

@@ -93,8 +93,8 @@ export class Buyer {
   }
 
   #narrate(ask: Ask, answer: { readonly left?: number; readonly taken?: boolean; readonly refused?: boolean }): void {
-    const token = 'token' in ask && ask.token !== undefined ? ` (token …${ask.token.slice(-6)})` : ''
-    if (answer.refused === true) this.#tell(`${this.name} is refused: the stock has seen a newer token${token}`)
+    const token = 'token' in ask && ask.token !== undefined ? ` with token ${ask.token}` : ''
+    if (answer.refused === true) this.#tell(`${this.name} is refused${token}: the stock has seen a newer one`)
     else if (ask.kind === 'read') this.#tell(`${this.name} reads ${answer.left}${token}`)
     else if (ask.kind === 'write') this.#tell(`${this.name} writes ${ask.left}${token}`)
     else if (ask.kind === 'take') {

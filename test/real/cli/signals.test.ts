@@ -22,7 +22,7 @@ describe('signals sent to run', () => {
     const { run } = await started(['fwd'], `${signal}.pid`, script)
     await until('it is ready', () => run.out.includes('ready'))
     run.kill(`SIG${signal}`)
-    expect(await run.exit).toMatchObject({ code: 9, out: `ready\ngot ${signal}\n`, err: '' })
+    expect(await run.exit).toMatchObject({ code: 9, out: `ready\ngot ${signal}\n` })
   })
 
   it('reach all of its group, as those of a terminal do', async () => {
