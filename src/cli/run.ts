@@ -137,7 +137,8 @@ async function supervise(
     trouble ??= held.signal.reason instanceof Error ? held.signal.reason.message : 'the lock was lost'
     guard.stop()
   })
-  const leaseUntilMs = (): number => bootMs() + held.remainingMs
+  // A little early: at the end of the lease the next holder begins, and the program must be gone, not just be sent a KILL.
+  const leaseUntilMs = (): number => bootMs() + held.remainingMs - plan.ttlMs / 20
   const noticeMs = Math.min(plan.graceMs, plan.ttlMs / 4)
   const reporting = setInterval(() => {
     // 0 means that the store is being asked, or that the lock is lost, which is told otherwise.

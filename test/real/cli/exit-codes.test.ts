@@ -41,12 +41,10 @@ describe('the exit code of run', () => {
     terminal.script(['queue'], acts(`queue-${signal}.log`, 'holder', 0))
     await until('the holder acts', () => terminal.read(`queue-${signal}.log`) !== '')
     const waiter = terminal.start(['run', 'queue', '--', 'echo', 'never'])
-    const waiters = async (): Promise<number> =>
-      JSON.parse((await terminal.holdfast('show', 'queue', '--json')).out).waiters.length
-    await until('it stands in line', async () => (await waiters()) === 1)
+    await until('it stands in line', async () => (await terminal.waiters('queue')) === 1)
     waiter.kill(`SIG${signal}`)
     expect(await waiter.exit).toEqual({ code, signal: null, out: '', err: '' })
-    expect(await waiters()).toBe(0)
+    expect(await terminal.waiters('queue')).toBe(0)
   })
 
   it('is 127 for a program that is not there, and 126 for one that cannot be run', async () => {

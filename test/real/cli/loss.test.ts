@@ -1,13 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { acts, isAlive, Terminal, turns, until } from './terminal.ts'
+import { acts, guardianOf, isAlive, Terminal, turns, until } from './terminal.ts'
 
 const terminal = new Terminal()
-
-/** The only child of `run`. */
-function guardianOf(pid: number): number {
-  return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim())
-}
 
 function groupMembers(group: number): string[] {
   return readdirSync('/proc').filter((name) => {

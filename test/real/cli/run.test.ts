@@ -48,12 +48,10 @@ describe('run', () => {
   it('serves those who wait in their order', async () => {
     const first = terminal.script(['order'], `${acts('order.log', 'first', 1)}; cat`)
     await until('the first acts', () => terminal.read('order.log') !== '')
-    const waiters = async (): Promise<number> =>
-      JSON.parse((await terminal.holdfast('show', 'order', '--json')).out).waiters.length
     const exits = [first.exit]
     for (const [i, mark] of ['second', 'third', 'fourth'].entries()) {
       exits.push(terminal.script(['order'], acts('order.log', mark, 3)).exit)
-      await until(`${mark} stands in line`, async () => (await waiters()) === i + 1)
+      await until(`${mark} stands in line`, async () => (await terminal.waiters('order')) === i + 1)
     }
     first.type('')
     for (const exit of exits) expect(await exit).toMatchObject({ code: 0 })

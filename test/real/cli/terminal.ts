@@ -94,6 +94,12 @@ export class Terminal {
     return this.start(['run', ...args, '--', 'sh', '-c', script], env)
   }
 
+  /** How many stand in a line without holding it. */
+  async waiters(line: string): Promise<number> {
+    const { out } = await this.holdfast('show', line, '--json')
+    return (JSON.parse(out) as { waiters: unknown[] }).waiters.length
+  }
+
   read(name: string): string {
     try {
       return readFileSync(this.path(name), 'utf8')
@@ -131,8 +137,13 @@ export function isAlive(pid: number): boolean {
   }
 }
 
+/** The only child of `run`. */
+export function guardianOf(pid: number): number {
+  return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim())
+}
+
 /**
- * A shell script that writes its mark to a file again and again for as long as it acts, then `rest`.
+ * A shell script that writes its mark to a file again and again for as long as it acts.
  * With `beats` 0 it never ends by itself.
  */
 export function acts(file: string, mark: string, beats: number): string {
