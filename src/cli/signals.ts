@@ -36,31 +36,34 @@ export class Signals {
   passOn(): void {
     this.#starting = true
     for (const signal of PASSED) process.on(signal, () => this.#came(signal))
-    process.on('SIGTSTP', () => this.#suspend())
+    process.on('SIGTSTP', () => this.#came('SIGTSTP'))
     process.on('SIGCONT', () => this.#came('SIGCONT'))
   }
 
   /** The program's group has this number. */
   attach(pid: number): void {
     this.#pid = pid
-    for (const signal of this.#early.splice(0)) signalGroup(pid, signal)
+    for (const signal of this.#early.splice(0)) this.#passOn(pid, signal)
   }
 
   #came(signal: NodeJS.Signals): void {
-    if (this.#pid !== null) signalGroup(this.#pid, signal)
+    if (this.#pid !== null) this.#passOn(this.#pid, signal)
     else if (this.#starting) this.#early.push(signal)
     else this.#controller.abort(new Interrupted(signal))
+  }
+
+  #passOn(pid: number, signal: NodeJS.Signals): void {
+    if (signal === 'SIGTSTP') this.#suspend(pid)
+    else signalGroup(pid, signal)
   }
 
   /**
    * Ctrl-Z: the program stops, then `run` does. A group without a terminal ignores TSTP by default, hence STOP. Nobody
    * renews the lease meanwhile: unless continued in time, the program is stopped for good, by its guardian.
    */
-  #suspend(): void {
-    if (this.#pid !== null) {
-      signalGroup(this.#pid, 'SIGTSTP')
-      signalGroup(this.#pid, 'SIGSTOP')
-    }
+  #suspend(pid: number): void {
+    signalGroup(pid, 'SIGTSTP')
+    signalGroup(pid, 'SIGSTOP')
     process.kill(process.pid, 'SIGSTOP')
   }
 }
