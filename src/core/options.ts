@@ -107,8 +107,7 @@ export interface InstanceSettings {
   readonly connectTimeoutMs: number
 }
 
-export const PREFIX = 'holdfast'
-export const CONNECT_TIMEOUT_MS = 5_000
+const CONNECT_TIMEOUT_MS = 5_000
 
 /** Checks all that can be checked before a driver exists; a lease is checked against the store's minimum afterwards. */
 export function checkInstanceOptions(options: HoldfastOptions): void {

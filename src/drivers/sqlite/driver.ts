@@ -277,8 +277,8 @@ export class SqliteDriver implements Driver, FileListener, VigilListener {
     this.#vigil.close()
     this.#cancelObserve?.()
     // A file that could not be opened needs no closing; whoever asked for it has been told.
-    const file = this.#file ?? (await opening?.catch(() => null)) ?? null
-    await file?.close()
+    if (this.#file === null && opening !== null) await Promise.allSettled([opening])
+    await this.#file?.close()
   }
 
   /** Other processes' commits show in the file's version: cheap to ask for, and it takes no lock. */
