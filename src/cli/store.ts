@@ -1,20 +1,13 @@
 /** Which store a command works on. */
-import { homedir } from 'node:os'
-import { isAbsolute, join, resolve } from 'node:path'
+import { resolve } from 'node:path'
+import { defaultPath } from '../drivers/sqlite/default-path.ts'
 import type { Holdfast } from '../holdfast.ts'
 import type { Given } from './args.ts'
 
 /** What was asked for, else what the environment says, else a file of this user. */
 export function storeUrl(given: Given, env: NodeJS.ProcessEnv = process.env): string {
   const asked = given.values.get('store') ?? env.HOLDFAST_STORE ?? ''
-  return asked === '' ? defaultStore(env) : asked
-}
-
-function defaultStore(env: NodeJS.ProcessEnv): string {
-  const state = env.XDG_STATE_HOME ?? ''
-  // The XDG rules: a relative path there is to be ignored.
-  const folder = isAbsolute(state) ? state : join(homedir(), '.local', 'state')
-  return `sqlite:${inUrl(join(folder, 'holdfast', 'locks.db'))}`
+  return asked === '' ? `sqlite:${inUrl(defaultPath(env))}` : asked
 }
 
 /** A path as it stands in a URL: what would begin an escape, a query or a fragment is escaped. */

@@ -1,10 +1,10 @@
 /** `holdfast/sqlite`: locks between the processes of one host, in a file; no server. */
-import { homedir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { checkKeys, checkOneOf, shown } from '../../core/check.ts'
 import { UsageError } from '../../core/errors.ts'
 import type { Runtime } from '../../core/runtime.ts'
 import { system } from '../../system.ts'
+import { defaultPath } from './default-path.ts'
 import { SqliteDriver } from './driver.ts'
 import type { EngineName } from './engine.ts'
 import { readHost } from './host.ts'
@@ -18,6 +18,7 @@ export interface SqliteOptions {
   readonly runtime?: Pick<Runtime, 'now' | 'wallNow' | 'after' | 'random'>
 }
 
+export { defaultPath } from './default-path.ts'
 export type { SqliteDriver } from './driver.ts'
 export type { EngineName } from './engine.ts'
 
@@ -34,12 +35,3 @@ export function sqlite(given: string | SqliteOptions = {}): SqliteDriver {
 }
 
 export default sqlite
-
-/** Where the locks of this user are when nothing else is said: `$XDG_STATE_HOME/holdfast/locks.db`. */
-export function defaultPath(env: Readonly<Record<string, string | undefined>> = process.env): string {
-  // The convention asks that a relative path in the variable be ignored.
-  const state = env.XDG_STATE_HOME?.startsWith('/')
-    ? env.XDG_STATE_HOME
-    : join(env.HOME ?? homedir(), '.local', 'state')
-  return join(state, 'holdfast', 'locks.db')
-}
