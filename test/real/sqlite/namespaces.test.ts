@@ -67,6 +67,19 @@ test.each([
   await asked
 })
 
+test('where /proc shows another pid namespace, a process judges nobody', () => {
+  const script = `import { readHost } from ${JSON.stringify(new URL('../../../src/drivers/sqlite/host.ts', import.meta.url).href)}
+    process.stdout.write(String(readHost().world))`
+  const world = (wrapper: readonly string[]): string => {
+    const [command, ...args] = [...wrapper, process.execPath, '--import', 'tsx', '--input-type=module', '-e', script]
+    return spawnSync(command, args, { encoding: 'utf8' }).stdout
+  }
+  // In there it is process 1, and /proc/1 is the init of the host, started at another time.
+  expect(world(OLD_PROC)).toBe('null')
+  expect(world(OWN_PROC)).toMatch(/^pid:/)
+  expect(world(OWN_PROC)).not.toBe(world([]))
+})
+
 test('a killed holder in another pid namespace goes by its ttl', async () => {
   const name = line()
   const holder = await Client.start(path, OWN_PROC)
