@@ -1,0 +1,66 @@
+/** Holdfast itself, built, on any store: by its URL, or behind a counting driver where calls are asked for. */
+import { counting } from '../counting.js'
+import { isBuilt, loadBuilt } from '../load.js'
+
+/** @typedef {import('../adapter.ts').Adapter} Adapter */
+/** @typedef {import('../../src/index.ts').Held} Held */
+/** @typedef {import('../../src/index.ts').Driver} Driver */
+
+/**
+ * How to make the driver of a URL, for counting: a URL given to `holdfast()` hides its driver.
+ *
+ * @type {Record<string, (rest: string) => Promise<Driver>>}
+ */
+const DRIVERS = {
+  async memory(rest) {
+    const { memory } = await loadBuilt('drivers/memory/index.js')
+    return memory(rest === '' ? {} : { name: rest })
+  },
+  async sqlite(rest) {
+    const { sqlite } = await loadBuilt('drivers/sqlite/index.js')
+    return sqlite(rest)
+  },
+}
+
+/**
+ * @param {string} name
+ * @param {import('../../src/index.ts').LockOptions} options
+ * @param {Partial<Adapter>} [also]
+ * @returns {Adapter}
+ */
+function adapter(name, options, also = {}) {
+  return {
+    name,
+    store: '*',
+    role: 'ours',
+    noticesDeath: true,
+    ...also,
+    async open({ url, ttlMs, counting: isCounting }) {
+      /** @type {typeof import('../../src/index.ts')} */
+      const { holdfast } = await loadBuilt('index.js')
+      const scheme = url.slice(0, url.indexOf(':'))
+      const openDriver = isCounting && isBuilt(`drivers/${scheme}/index.js`) ? DRIVERS[scheme] : undefined
+      const counted = openDriver && counting(await openDriver(url.slice(scheme.length + 1)))
+      const hf = await holdfast(counted?.driver ?? url, { ttlMs })
+      return {
+        lock(key) {
+          const mutex = hf.mutex(key, options)
+          return { acquire: () => mutex.acquire(), release: (held) => /** @type {Held} */ (held).release() }
+        },
+        isHeld: (held) => /** @type {Held} */ (held).state === 'held',
+        ...(counted && { calls: counted.calls }),
+        close: () => hf.close(),
+      }
+    },
+  }
+}
+
+export const local = adapter('holdfast', { fairness: 'local' })
+// A hold and a dead holder are the same in both.
+export const strict = adapter(
+  'holdfast-strict',
+  { fairness: 'strict' },
+  {
+    only: ['uncontended', 'contended', 'tasks', 'idle'],
+  },
+)

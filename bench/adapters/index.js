@@ -1,0 +1,9 @@
+/** Every adapter. A new one is a file here and a line below. */
+import { asyncMutex } from './async-mutex.js'
+import { local, strict } from './holdfast.js'
+import { promiseChain } from './promise-chain.js'
+import { properLockfile } from './proper-lockfile.js'
+import { rawSqlite } from './raw-sqlite.js'
+
+/** @type {readonly import('../adapter.ts').Adapter[]} */
+export const adapters = [local, strict, promiseChain, asyncMutex, rawSqlite, properLockfile]

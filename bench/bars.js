@@ -1,0 +1,59 @@
+/**
+ * What Holdfast must reach, as numbers. A bar is judged by all rounds together: reached or missed when the middle half
+ * of the rounds lies on one side of it, unresolved when it lies across.
+ *
+ * @typedef {object} Bar
+ * @property {string} store
+ * @property {string} scenario
+ * @property {string} case
+ * @property {string} metric
+ * @property {string} [adapter] 'holdfast' unless told
+ * @property {string} [of] the figure is a ratio to this adapter's, round by round; 'best peer' for the best of each round
+ * @property {number} [atLeast]
+ * @property {number} [atMost]
+ */
+
+/** @type {readonly Bar[]} */
+const MEMORY = [
+  { scenario: 'uncontended', case: 'c=1', metric: 'pairsPerS', of: 'async-mutex', atLeast: 0.8 },
+  { scenario: 'tasks', case: 'n=1000', metric: 'tasksPerS', of: 'async-mutex', atLeast: 0.8 },
+  { scenario: 'tasks', case: 'n=1000', metric: 'inOrder', atLeast: 1 },
+  { scenario: 'contended', case: 'n=100', metric: 'overlaps', atMost: 0 },
+  { scenario: 'contended', case: 'n=100', metric: 'overlaps', adapter: 'holdfast-strict', atMost: 0 },
+  { scenario: 'holds', case: 'n=100000', metric: 'timersPerLock', atMost: 0.001 },
+  // A batch is 500 places; the last one of a turn may be smaller.
+  { scenario: 'holds', case: 'n=100000', metric: 'placesPerTouch', atLeast: 475 },
+  { scenario: 'holds', case: 'n=100000', metric: 'delayMs', atMost: 50 },
+  { scenario: 'holds', case: 'n=100000', metric: 'lost', atMost: 0 },
+].map((bar) => ({ store: 'memory', ...bar }))
+
+/** @type {readonly Bar[]} */
+const SQLITE = [
+  { scenario: 'uncontended', case: 'c=1', metric: 'pairsPerS', of: 'raw-sqlite', atLeast: 0.6 },
+  { scenario: 'uncontended', case: 'c=16', metric: 'pairsPerS', of: 'raw-sqlite', atLeast: 0.6 },
+  { scenario: 'uncontended', case: 'c=256', metric: 'pairsPerS', of: 'raw-sqlite', atLeast: 0.6 },
+  { scenario: 'contended', case: 'n=10', adapter: 'holdfast-strict', metric: 'jain', atLeast: 0.98 },
+  {
+    scenario: 'contended',
+    case: 'n=10',
+    adapter: 'holdfast-strict',
+    metric: 'handoversPerS',
+    of: 'proper-lockfile',
+    atLeast: 1,
+  },
+  {
+    scenario: 'contended',
+    case: 'n=10',
+    adapter: 'holdfast-strict',
+    metric: 'handoverP50Ms',
+    of: 'raw-sqlite',
+    atMost: 2,
+  },
+  { scenario: 'contended', case: 'n=10', adapter: 'holdfast-strict', metric: 'blockedMsP999', atMost: 25 },
+  { scenario: 'contended', case: 'n=100', adapter: 'holdfast-strict', metric: 'overlaps', atMost: 0 },
+  { scenario: 'idle', case: 'n=1000', metric: 'callsPerS', atMost: 22 },
+  { scenario: 'recovery', case: 'killed, ttl 60 s', metric: 'recoveryMs', atMost: 300 },
+].map((bar) => ({ store: 'sqlite', ...bar }))
+
+/** @type {readonly Bar[]} */
+export const bars = [...MEMORY, ...SQLITE]

@@ -1,0 +1,117 @@
+/** The children of a measurement: each a process of its own with one adapter open. */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const CHILD = new URL('./child.js', import.meta.url)
+const JOB_MS_MAX = 120_000
+
+/** One child. A job that it does not answer, because it died or hangs, is an error that says so. */
+export class Child {
+  #process
+  #nextId = 0
+  /** @type {Map<number, { resolve(value: any): void, reject(error: Error): void }>} */
+  #jobs = new Map()
+
+  constructor() {
+    this.#process = fork(CHILD, [], { serialization: 'advanced', execArgv: ['--expose-gc', '--no-warnings'] })
+    this.#process.on('message', (message) => this.#settle(/** @type {any} */ (message)))
+    this.#process.on('error', (error) => this.#fail(error))
+    this.#process.on('exit', (code, signal) => this.#fail(new Error(`a child ended early (${signal ?? code})`)))
+  }
+
+  /**
+   * @param {string} job file and function in jobs/, such as 'uncontended.measure'
+   * @param {unknown} params
+   * @returns {Promise<any>}
+   */
+  perform(job, params) {
+    const id = this.#nextId++
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#settle({ id, error: `${job} has not ended after ${JOB_MS_MAX / 1_000} s` })
+      }, JOB_MS_MAX)
+      const done = () => clearTimeout(timer)
+      this.#jobs.set(id, {
+        resolve: (value) => (done(), resolve(value)),
+        reject: (error) => (done(), reject(error)),
+      })
+      this.#process.send({ id, job, params }, (error) => error && this.#fail(error))
+    })
+  }
+
+  /** @param {NodeJS.Signals} signal */
+  kill(signal) {
+    this.#process.kill(signal)
+  }
+
+  /** Ends it without asking: what it holds goes with the measurement's folder. */
+  async end() {
+    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return
+    const exited = once(this.#process, 'exit')
+    this.#process.kill('SIGKILL')
+    await exited
+  }
+
+  /** @param {{ id: number, result?: unknown, error?: string }} message */
+  #settle({ id, result, error }) {
+    const job = this.#jobs.get(id)
+    this.#jobs.delete(id)
+    if (error === undefined) job?.resolve(result)
+    else job?.reject(new Error(error))
+  }
+
+  /** @param {Error} error */
+  #fail(error) {
+    for (const job of this.#jobs.values()) job.reject(error)
+    this.#jobs.clear()
+  }
+}
+
+/** All children of one measurement and its folder; everything is gone afterwards. */
+export class Crew {
+  /** @type {Set<Child>} */
+  #children = new Set()
+  #config
+  #adapter
+
+  /** @param {string} adapter @param {import('./adapter.ts').Config} config */
+  constructor(adapter, config) {
+    this.#adapter = adapter
+    this.#config = config
+  }
+
+  /** @param {Partial<import('./adapter.ts').Config>} [also] */
+  async hire(also) {
+    const child = new Child()
+    this.#children.add(child)
+    await child.perform('open', { adapter: this.#adapter, config: { ...this.#config, ...also } })
+    return child
+  }
+
+  /** @param {Child} child */
+  async dismiss(child) {
+    this.#children.delete(child)
+    await child.end()
+  }
+
+  /**
+   * @template T
+   * @param {import('./adapter.ts').Adapter} adapter
+   * @param {import('./scenario.ts').Store} store
+   * @param {Pick<import('./adapter.ts').Config, 'ttlMs' | 'counting'>} config
+   * @param {(crew: Crew) => Promise<T>} work
+   */
+  static async with(adapter, store, config, work) {
+    const folder = await mkdtemp(join(tmpdir(), 'holdfast-bench-'))
+    const crew = new Crew(adapter.name, { url: store.url.replace('{folder}', folder), folder, ...config })
+    try {
+      return await work(crew)
+    } finally {
+      await Promise.all([...crew.#children].map((child) => child.end()))
+      await rm(folder, { recursive: true, force: true })
+    }
+  }
+}

@@ -1,0 +1,66 @@
+/** Many locks held at once, in the child: what it costs to keep them. */
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** @typedef {import('../adapter.ts').Client} Client */
+
+const AT_ONCE = 1_000
+
+/**
+ * @param {Client} client
+ * @param {{ locks: number, ttlMs: number }} params
+ * @param {() => number} liveTimers
+ */
+export async function measure(client, { locks, ttlMs }, liveTimers) {
+  const idleDelayMs = await worstDelayMs(ttlMs / 3)
+  const heapBefore = heapBytes()
+  const timersBefore = liveTimers()
+  const startedMs = performance.now()
+  /** @type {unknown[]} */
+  const held = []
+  for (let i = 0; i < locks; i += AT_ONCE) {
+    const some = Array.from({ length: Math.min(AT_ONCE, locks - i) }, (_, k) => client.lock(`bench:hold:${i + k}`))
+    held.push(...(await Promise.all(some.map((lock) => lock.acquire()))))
+    // Others may be served meanwhile: the first of these holds is due for renewal before the last is there.
+    await sleep(0)
+  }
+  const tookMs = performance.now() - startedMs
+  const heapPerLock = (heapBytes() - heapBefore) / locks
+  const timersPerLock = (liveTimers() - timersBefore) / locks
+
+  const before = await client.calls?.()
+  const cpu = process.cpuUsage()
+  const delayMs = await worstDelayMs(ttlMs)
+  const { user, system } = process.cpuUsage(cpu)
+  const after = await client.calls?.()
+  const touches = after && before ? after.touches - before.touches : Number.NaN
+  const places = after && before ? after.places - before.places : Number.NaN
+  return {
+    touchesPerTtl: touches,
+    placesPerTouch: places / touches,
+    heapBPerLock: heapPerLock,
+    timersPerLock,
+    delayMs,
+    idleDelayMs,
+    cpuShare: (user + system) / 1_000 / ttlMs,
+    acquiredPerS: (locks / tookMs) * 1_000,
+    lost: client.isHeld ? held.filter((token) => !client.isHeld?.(token)).length : Number.NaN,
+  }
+}
+
+/** How long the event loop was kept from a due timer at worst. @param {number} windowMs */
+async function worstDelayMs(windowMs) {
+  const delay = monitorEventLoopDelay({ resolution: 1 })
+  // What happened before is not this window's.
+  await sleep(10)
+  delay.enable()
+  await sleep(windowMs)
+  delay.disable()
+  return delay.max / 1e6
+}
+
+function heapBytes() {
+  globalThis.gc?.()
+  globalThis.gc?.()
+  return process.memoryUsage().heapUsed
+}

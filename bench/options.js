@@ -1,0 +1,73 @@
+/** The command line of the bench. */
+import { parseArgs } from 'node:util'
+import { adapters } from './adapters/index.js'
+import { scenarios } from './scenarios/index.js'
+import { storeOf } from './stores.js'
+
+export const HELP = `npm run bench -- [options]
+
+  --store S[,S]      memory, sqlite, or a store's URL (default memory)
+  --scenario N[,N]   ${scenarios.map(({ name }) => name).join(', ')} (default all)
+  --peers            other libraries, too; their packages are installed in bench/ when they are missing
+  --adapter A[,A]    only these: ${adapters.map(({ name }) => name).join(', ')}
+  --section MS       length of a critical section in 'contended' (default 0)
+  --rounds N         default 9
+  --quick            3 rounds: a look, not a figure
+  --no-build         measure dist as it is
+  --help
+
+Every round runs each adapter once, in new processes. Tables show medians; ratios are taken round by round, and shown
+with their middle half. The exit code is 0 unless something broke: a missed bar is a figure, not a failure.
+`
+
+/** @param {readonly string[]} args */
+export function readOptions(args) {
+  const { values } = parseArgs({
+    args: [...args],
+    strict: true,
+    options: {
+      store: { type: 'string', default: 'memory' },
+      scenario: { type: 'string', default: scenarios.map(({ name }) => name).join(',') },
+      adapter: { type: 'string' },
+      peers: { type: 'boolean', default: false },
+      section: { type: 'string', default: '0' },
+      rounds: { type: 'string' },
+      quick: { type: 'boolean', default: false },
+      'no-build': { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  return {
+    stores: values.store.split(',').map(storeOf),
+    scenarios: values.scenario.split(',').map((name) => pick('--scenario', scenarios, name)),
+    named: values.adapter?.split(',').map((name) => pick('--adapter', adapters, name)),
+    peers: values.peers,
+    sectionMs: count('--section', values.section, 0),
+    rounds: values.rounds === undefined ? (values.quick ? 3 : 9) : count('--rounds', values.rounds, 1),
+    build: !values['no-build'],
+    help: values.help,
+  }
+}
+
+/**
+ * @template {{ readonly name: string }} T
+ * @param {string} option
+ * @param {readonly T[]} all
+ * @param {string} name
+ */
+function pick(option, all, name) {
+  const found = all.find((one) => one.name === name)
+  if (found === undefined) {
+    throw new Error(`${option} ${name}: there are ${all.map((one) => one.name).join(', ')}`)
+  }
+  return found
+}
+
+/** @param {string} option @param {string} text @param {number} least */
+function count(option, text, least) {
+  const number = Number(text)
+  if (!Number.isInteger(number) || number < least) {
+    throw new Error(`${option} ${text}: must be a whole number of at least ${least}`)
+  }
+  return number
+}

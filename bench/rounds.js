@@ -1,0 +1,35 @@
+/** Runs a scenario: in every round each adapter once, so that all of them see the same weather. */
+
+/** @typedef {import('./adapter.ts').Adapter} Adapter */
+/** @typedef {import('./scenario.ts').Series} Series */
+
+/**
+ * @param {import('./scenario.ts').Scenario} scenario
+ * @param {readonly Adapter[]} adapters
+ * @param {import('./scenario.ts').Setting} setting
+ * @param {number} rounds
+ * @param {(round: number, adapter: Adapter) => void} progress
+ * @returns {Promise<Series[]>}
+ */
+export async function runRounds(scenario, adapters, setting, rounds, progress) {
+  const all = adapters.map((adapter) => ({ adapter, rounds: /** @type {import('./scenario.ts').Round[]} */ ([]) }))
+  /** @type {Map<Adapter, string>} */
+  const failures = new Map()
+  for (let round = 0; round < rounds; round++) {
+    // There and back again: nobody always runs after the same neighbour.
+    for (const series of round % 2 === 0 ? all : all.toReversed()) {
+      if (failures.has(series.adapter)) continue
+      progress(round, series.adapter)
+      try {
+        series.rounds.push(await scenario.run(series.adapter, setting))
+      } catch (error) {
+        // One that breaks is reported, and takes part no more; the others still can be compared.
+        failures.set(series.adapter, error instanceof Error ? error.message : String(error))
+      }
+    }
+  }
+  return all.map((series) => {
+    const failure = failures.get(series.adapter)
+    return failure === undefined ? series : { ...series, failure }
+  })
+}

@@ -1,0 +1,54 @@
+/** What a scenario is. Types only; the real ones are in scenarios/. */
+import type { Adapter } from './adapter.ts'
+
+export interface Store {
+  readonly scheme: string
+  /** With `{folder}` in place of the measurement's own folder. */
+  readonly url: string
+  /** As in a driver's traits; 'process': contenders share one process. */
+  readonly scope: 'process' | 'host' | 'network'
+  /** Adapters to compare with; the first that takes part is used. */
+  readonly bases: readonly string[]
+  /** In `holds`. */
+  readonly heldLocks: number
+}
+
+export interface Metric {
+  readonly key: string
+  /** With its unit. */
+  readonly title: string
+  /** Left out: neither. */
+  readonly better?: 'more' | 'less'
+}
+
+/** What a scenario is told by the command line. */
+export interface Setting {
+  readonly store: Store
+  /** Length of a critical section. */
+  readonly sectionMs: number
+}
+
+/** By metric; NaN where there is none. */
+export type Figures = Record<string, number>
+
+/** By case. */
+export type Round = Record<string, Figures>
+
+export interface Scenario {
+  readonly name: string
+  readonly title: string
+  /** The first one is what ratios are taken of. */
+  readonly metrics: readonly Metric[]
+  /** Fewer than asked for, where figures are counts rather than times. */
+  rounds?(rounds: number): number
+  suits?(adapter: Adapter, setting: Setting): boolean
+  /** One round, in new processes. */
+  run(adapter: Adapter, setting: Setting): Promise<Round>
+}
+
+/** What one adapter did, round by round. */
+export interface Series {
+  readonly adapter: Adapter
+  readonly rounds: readonly Round[]
+  readonly failure?: string
+}

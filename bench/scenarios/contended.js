@@ -1,0 +1,53 @@
+/** 2, 10 and 100 clients in 4 processes that all want one key, again and again. In one process where the store is. */
+import { sharedNow } from '../clock.js'
+import { judgeHolds } from '../contention.js'
+import { Crew } from '../crew.js'
+
+const CLIENTS = [2, 10, 100]
+const PROCESSES = 4
+const HEAD_START_MS = 50
+
+/** @typedef {import('../jobs/contended.js').Notes} Notes */
+
+/** @type {import('../scenario.ts').Scenario} */
+export const contended = {
+  name: 'contended',
+  title: 'Contention for one key',
+  metrics: [
+    { key: 'handoversPerS', title: 'hand-overs/s', better: 'more' },
+    { key: 'sectionsPerS', title: 'sections/s', better: 'more' },
+    { key: 'handoverP50Ms', title: 'hand-over p50 ms', better: 'less' },
+    { key: 'handoverP99Ms', title: 'p99 ms', better: 'less' },
+    { key: 'jain', title: 'Jain', better: 'more' },
+    { key: 'longestWaitMs', title: 'longest wait ms', better: 'less' },
+    { key: 'callsPerSection', title: 'calls/section', better: 'less' },
+    { key: 'blockedMsP999', title: 'loop blocked p99.9 ms', better: 'less' },
+    { key: 'overlaps', title: 'overlaps', better: 'less' },
+  ],
+  async run(adapter, { store, sectionMs }) {
+    const isLocal = store.scope === 'process'
+    const { warmMs, windowMs } = isLocal ? { warmMs: 50, windowMs: 150 } : { warmMs: 200, windowMs: 600 }
+    return Crew.with(adapter, store, { ttlMs: 30_000, counting: true }, async (crew) => {
+      const crewSize = isLocal ? 1 : PROCESSES
+      const children = await Promise.all(Array.from({ length: crewSize }, () => crew.hire()))
+      /** @type {import('../scenario.ts').Round} */
+      const round = {}
+      for (const count of CLIENTS) {
+        const numbers = Array.from({ length: count }, (_, i) => i)
+        const startsAt = sharedNow() + HEAD_START_MS
+        const from = startsAt + warmMs
+        const until = from + windowMs
+        const shared = { key: `bench:shared:${count}`, sectionMs, startsAt, endsAt: until }
+        /** @type {Notes[]} */
+        const notes = await Promise.all(
+          children.map((child, c) => {
+            const clients = numbers.filter((number) => number % children.length === c)
+            return child.perform('contended.measure', { ...shared, clients })
+          }),
+        )
+        round[`n=${count}`] = judgeHolds(notes, count, from, until)
+      }
+      return round
+    })
+  },
+}

@@ -1,0 +1,10 @@
+/** Every scenario. A new one is a file here, a line below, and its bars in bars.js. */
+import { contended } from './contended.js'
+import { holds } from './holds.js'
+import { idle } from './idle.js'
+import { recovery } from './recovery.js'
+import { tasks } from './tasks.js'
+import { uncontended } from './uncontended.js'
+
+/** @type {readonly import('../scenario.ts').Scenario[]} */
+export const scenarios = [uncontended, contended, tasks, holds, recovery, idle]

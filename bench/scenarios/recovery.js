@@ -1,0 +1,52 @@
+/** A holder is killed, or stopped without a word: how long until the next one has the lock. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sharedNow } from '../clock.js'
+import { Crew } from '../crew.js'
+import { quantile } from '../stats.js'
+
+const KEY = 'bench:recovery'
+
+/**
+ * The long ttl shows that a death is noticed, not waited for: only for those who claim to.
+ *
+ * @type {readonly { name: string, signal: NodeJS.Signals, ttlMs: number, samples: number, isNoticed?: boolean }[]}
+ */
+const CASES = [
+  { name: 'killed, ttl 60 s', signal: 'SIGKILL', ttlMs: 60_000, samples: 3, isNoticed: true },
+  { name: 'killed, ttl 3 s', signal: 'SIGKILL', ttlMs: 3_000, samples: 1 },
+  { name: 'stopped, ttl 3 s', signal: 'SIGSTOP', ttlMs: 3_000, samples: 1 },
+]
+
+/** @type {import('../scenario.ts').Scenario} */
+export const recovery = {
+  name: 'recovery',
+  title: 'A holder is gone: time until the next one holds',
+  suits: (adapter, { store }) => store.scope !== 'process' && adapter.recovers !== false,
+  metrics: [{ key: 'recoveryMs', title: 'ms', better: 'less' }],
+  async run(adapter, { store }) {
+    /** @type {import('../scenario.ts').Round} */
+    const round = {}
+    for (const { name, signal, ttlMs, samples, isNoticed } of CASES) {
+      // Across a network nobody can see a process die: there, the lease is what ends it.
+      if (isNoticed && (store.scope !== 'host' || adapter.noticesDeath !== true)) continue
+      const times = await Crew.with(adapter, store, { ttlMs, counting: false }, async (crew) => {
+        const taker = await crew.hire()
+        const times = []
+        for (let i = 0; i < samples; i++) {
+          const holder = await crew.hire()
+          await holder.perform('recovery.hold', { key: KEY })
+          const taken = taker.perform('recovery.take', { key: KEY })
+          // Long enough to be waiting, and another phase of the holder's heartbeat each time.
+          await sleep(200 + Math.random() * 300)
+          const goneAt = sharedNow()
+          holder.kill(signal)
+          times.push((await taken) - goneAt)
+          await crew.dismiss(holder)
+        }
+        return times
+      })
+      round[name] = { recoveryMs: quantile(times, 0.5) }
+    }
+    return round
+  },
+}

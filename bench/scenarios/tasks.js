@@ -1,0 +1,22 @@
+/** 1 000 tasks of one process that all want the same line at once. */
+import { Crew } from '../crew.js'
+
+const TASKS = 1_000
+
+/** @type {import('../scenario.ts').Scenario} */
+export const tasks = {
+  name: 'tasks',
+  title: '1 000 tasks of one process on one line',
+  metrics: [
+    { key: 'tasksPerS', title: 'tasks/s', better: 'more' },
+    { key: 'firstTasksPerS', title: 'tasks/s, first batch (cold)', better: 'more' },
+    { key: 'inOrder', title: 'served in order', better: 'more' },
+  ],
+  async run(adapter, { store }) {
+    const params = store.scope === 'process' ? { warmMs: 100, windowMs: 200 } : { warmMs: 0, windowMs: 1_000 }
+    return Crew.with(adapter, store, { ttlMs: 30_000, counting: false }, async (crew) => {
+      const child = await crew.hire()
+      return { [`n=${TASKS}`]: await child.perform('tasks.measure', { tasks: TASKS, ...params }) }
+    })
+  },
+}

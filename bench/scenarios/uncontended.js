@@ -1,0 +1,31 @@
+/** Pairs of acquire and release without contention: 1, 16 and 256 tasks, each on a key of its own. */
+import { Crew } from '../crew.js'
+
+const CONCURRENCIES = [1, 16, 256]
+
+/** @type {import('../scenario.ts').Scenario} */
+export const uncontended = {
+  name: 'uncontended',
+  title: 'Uncontended pairs of acquire and release, each task on its own key',
+  metrics: [
+    { key: 'pairsPerS', title: 'pairs/s', better: 'more' },
+    { key: 'p50Ms', title: 'p50 ms', better: 'less' },
+    { key: 'p99Ms', title: 'p99 ms', better: 'less' },
+    { key: 'cpuUsPerPair', title: 'client CPU µs/pair', better: 'less' },
+  ],
+  async run(adapter, { store }) {
+    const isLocal = store.scope === 'process'
+    const params = isLocal
+      ? { warmMs: 100, windowMs: 150, pairsPerLook: 64 }
+      : { warmMs: 200, windowMs: 400, pairsPerLook: 1 }
+    return Crew.with(adapter, store, { ttlMs: 30_000, counting: false }, async (crew) => {
+      const child = await crew.hire()
+      /** @type {import('../scenario.ts').Round} */
+      const round = {}
+      for (const concurrency of CONCURRENCIES) {
+        round[`c=${concurrency}`] = await child.perform('uncontended.measure', { concurrency, ...params })
+      }
+      return round
+    })
+  },
+}

@@ -1,0 +1,24 @@
+/** What the bench must know of a store: where it is, how far it reaches, and what ratios are taken against. */
+
+/** @typedef {import('./scenario.ts').Store} Store */
+
+/** @type {Record<string, Omit<Store, 'scheme'>>} */
+const KNOWN = {
+  memory: { url: 'memory:bench', scope: 'process', bases: ['async-mutex', 'promise-chain'], heldLocks: 100_000 },
+  sqlite: { url: 'sqlite:{folder}/bench.db', scope: 'host', bases: ['raw-sqlite'], heldLocks: 10_000 },
+}
+
+/**
+ * @param {string} text a scheme such as `memory`, or a store's URL
+ * @returns {Store}
+ */
+export function storeOf(text) {
+  const colon = text.indexOf(':')
+  const scheme = colon === -1 ? text : text.slice(0, colon)
+  const known = KNOWN[scheme]
+  if (known === undefined && colon === -1) {
+    throw new Error(`--store ${text}: give one of ${Object.keys(KNOWN).join(', ')}, or a store's URL`)
+  }
+  const { url, ...rest } = known ?? { url: text, scope: 'network', bases: [`raw-${scheme}`], heldLocks: 10_000 }
+  return { scheme, url: colon === -1 ? url : text, ...rest }
+}
