@@ -3,11 +3,13 @@ import { adapters } from './adapters/index.js'
 import { countTimers, liveTimers } from './timers.js'
 
 /** @typedef {import('./adapter.ts').Client} Client */
+/** @typedef {(client: Client, params: unknown, liveTimers: () => number) => Promise<unknown>} Job */
+/** @typedef {{ id: number, job: string, params: unknown }} Order */
 
 /** @type {Client | undefined} */
 let client
 
-/** @param {{ id: number, job: string, params: any }} message */
+/** @param {Order} order */
 async function answer({ id, job, params }) {
   try {
     process.send?.({ id, result: await perform(job, params) })
@@ -16,20 +18,24 @@ async function answer({ id, job, params }) {
   }
 }
 
-/** @param {string} job @param {any} params */
+/** @param {string} job @param {unknown} params */
 async function perform(job, params) {
-  if (job === 'open') {
-    const adapter = adapters.find((adapter) => adapter.name === params.adapter)
-    if (adapter === undefined) throw new Error(`there is no adapter ${params.adapter}`)
-    // Before the library is loaded: it may keep the functions that it finds.
-    if (params.config.counting) countTimers()
-    client = await adapter.open(params.config)
-    return undefined
-  }
-  const [file, name] = job.split('.')
+  if (job === 'open') return open(/** @type {{ adapter: string, config: import('./adapter.ts').Config }} */ (params))
+  if (client === undefined) throw new Error(`${job} was asked for before open`)
+  const [file, name = ''] = job.split('.')
+  /** @type {Record<string, Job>} */
   const jobs = await import(`./jobs/${file}.js`)
-  return jobs[/** @type {string} */ (name)](client, params, liveTimers)
+  return jobs[name]?.(client, params, liveTimers)
 }
 
-process.on('message', (message) => void answer(/** @type {any} */ (message)))
+/** @param {{ adapter: string, config: import('./adapter.ts').Config }} params */
+async function open({ adapter: name, config }) {
+  const adapter = adapters.find((adapter) => adapter.name === name)
+  if (adapter === undefined) throw new Error(`there is no adapter ${name}`)
+  // Before the library is loaded: it may keep the functions that it finds.
+  if (config.counting) countTimers()
+  client = await adapter.open(config)
+}
+
+process.on('message', (message) => void answer(/** @type {Order} */ (message)))
 process.on('disconnect', () => process.exit())

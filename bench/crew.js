@@ -6,26 +6,29 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const CHILD = new URL('./child.js', import.meta.url)
+/** @typedef {{ id: number, result?: unknown, error?: string }} Reply */
+
 const JOB_MS_MAX = 120_000
 
 /** One child. A job that it does not answer, because it died or hangs, is an error that says so. */
 export class Child {
   #process
   #nextId = 0
-  /** @type {Map<number, { resolve(value: any): void, reject(error: Error): void }>} */
+  /** @type {Map<number, { resolve(value: unknown): void, reject(error: Error): void }>} */
   #jobs = new Map()
 
   constructor() {
     this.#process = fork(CHILD, [], { serialization: 'advanced', execArgv: ['--expose-gc', '--no-warnings'] })
-    this.#process.on('message', (message) => this.#settle(/** @type {any} */ (message)))
+    this.#process.on('message', (message) => this.#settle(/** @type {Reply} */ (message)))
     this.#process.on('error', (error) => this.#fail(error))
     this.#process.on('exit', (code, signal) => this.#fail(new Error(`a child ended early (${signal ?? code})`)))
   }
 
   /**
+   * @template T
    * @param {string} job file and function in jobs/, such as 'uncontended.measure'
    * @param {unknown} params
-   * @returns {Promise<any>}
+   * @returns {Promise<T>}
    */
   perform(job, params) {
     const id = this.#nextId++
@@ -33,10 +36,15 @@ export class Child {
       const timer = setTimeout(() => {
         this.#settle({ id, error: `${job} has not ended after ${JOB_MS_MAX / 1_000} s` })
       }, JOB_MS_MAX)
-      const done = () => clearTimeout(timer)
       this.#jobs.set(id, {
-        resolve: (value) => (done(), resolve(value)),
-        reject: (error) => (done(), reject(error)),
+        resolve(value) {
+          clearTimeout(timer)
+          resolve(/** @type {T} */ (value))
+        },
+        reject(error) {
+          clearTimeout(timer)
+          reject(error)
+        },
       })
       this.#process.send({ id, job, params }, (error) => error && this.#fail(error))
     })
@@ -55,7 +63,7 @@ export class Child {
     await exited
   }
 
-  /** @param {{ id: number, result?: unknown, error?: string }} message */
+  /** @param {Reply} reply */
   #settle({ id, result, error }) {
     const job = this.#jobs.get(id)
     this.#jobs.delete(id)

@@ -9,8 +9,9 @@ const require = createRequire(import.meta.url)
 /**
  * A package of bench/package.json. It is imported by a name in a variable, so that the type check needs none of them.
  *
+ * @template T
  * @param {string} name
- * @returns {Promise<any>}
+ * @returns {Promise<T>}
  */
 export function load(name) {
   return import(name)
@@ -37,8 +38,9 @@ export function versions() {
 /**
  * A module of the library as users get it: built.
  *
+ * @template T
  * @param {string} path below dist/src
- * @returns {Promise<any>}
+ * @returns {Promise<T>}
  */
 export function loadBuilt(path) {
   return import(new URL(path, BUILT).href)

@@ -75,6 +75,8 @@ async function main() {
     return result === undefined ? [] : [judge(bar, result.all, result.scenario)]
   })
   if (judged.length > 0) console.log(`\n## Bars\n\n${barsReport(judged)}`)
+  if (isBroken) process.exitCode = 1
+  if (options.discard) return
   const file = await keep({
     ...about,
     sectionMs: options.sectionMs,
@@ -86,7 +88,6 @@ async function main() {
     bars: judged,
   })
   console.log(`\nkept in ${file}`)
-  if (isBroken) process.exitCode = 1
 }
 
 try {

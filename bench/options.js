@@ -14,6 +14,7 @@ export const HELP = `npm run bench -- [options]
   --rounds N         default 9
   --quick            3 rounds: a look, not a figure
   --no-build         measure dist as it is
+  --discard          keep no JSON
   --help
 
 Every round runs each adapter once, in new processes. Tables show medians; ratios are taken round by round, and shown
@@ -33,7 +34,8 @@ export function readOptions(args) {
       section: { type: 'string', default: '0' },
       rounds: { type: 'string' },
       quick: { type: 'boolean', default: false },
-      'no-build': { type: 'boolean', default: false },
+      'no-build': { type: 'boolean', default: false }, // read by scripts/bench.js
+      discard: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   })
@@ -44,7 +46,7 @@ export function readOptions(args) {
     peers: values.peers,
     sectionMs: count('--section', values.section, 0),
     rounds: values.rounds === undefined ? (values.quick ? 3 : 9) : count('--rounds', values.rounds, 1),
-    build: !values['no-build'],
+    discard: values.discard,
     help: values.help,
   }
 }

@@ -36,6 +36,7 @@ export function scenarioReport(scenario, all, base) {
   const cases = [...new Set(all.flatMap(({ rounds }) => rounds.flatMap((round) => Object.keys(round))))]
   const [lead] = scenario.metrics
   const blocks = cases.map((name) => {
+    const hasRatio = base !== undefined && figures(base, name, lead?.key ?? '').some((figure) => !Number.isNaN(figure))
     const metrics = scenario.metrics.filter(({ key }) =>
       all.some((series) => figures(series, name, key).some((figure) => !Number.isNaN(figure))),
     )
@@ -43,12 +44,12 @@ export function scenarioReport(scenario, all, base) {
       .filter(({ rounds }) => rounds.some((round) => name in round))
       .map((series) => {
         const medians = metrics.map(({ key }) => shown(spread(figures(series, name, key)).median))
-        if (base === undefined || lead === undefined) return [series.adapter.name, ...medians]
+        if (!hasRatio || lead === undefined) return [series.adapter.name, ...medians]
         if (series === base) return [series.adapter.name, ...medians, '1', 'base']
         const against = ratio(series, base, name, lead.key)
         return [series.adapter.name, ...medians, shownSpread(against), compare(against, lead.better)]
       })
-    const ratioHead = base === undefined ? [] : [`${lead?.title} of ${base.adapter.name}`, '']
+    const ratioHead = !hasRatio ? [] : [`${lead?.title} of ${base.adapter.name}`, '']
     return `${name}\n\n${table([['adapter', ...metrics.map(({ title }) => title), ...ratioHead], ...rows])}`
   })
   const failed = all.filter(({ failure }) => failure !== undefined)

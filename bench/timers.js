@@ -1,5 +1,9 @@
 /** Counts the timers that are alive in this process, by standing in front of the global functions that make them. */
 
+/** @typedef {(...args: unknown[]) => void} Callback */
+
+/** @type {WeakSet<NodeJS.Timeout>} */
+const alive = new WeakSet()
 let count = 0
 
 /** Those set since `countTimers`, neither fired nor cleared. */
@@ -9,40 +13,38 @@ export function liveTimers() {
 
 export function countTimers() {
   const { setTimeout, setInterval, clearTimeout, clearInterval } = globalThis
-  /** @type {WeakSet<object>} */
-  const live = new WeakSet()
-  /** @param {any} timer */
-  const end = (timer) => {
-    if (typeof timer === 'object' && timer !== null && live.delete(timer)) count--
-  }
-  /** @param {any} timer */
-  const begin = (timer) => {
-    live.add(timer)
-    count++
-    return timer
-  }
-  /** @param {(...args: any[]) => void} fn @param {number} ms @param {any[]} args */
-  const countedTimeout = (fn, ms, ...args) => {
-    const timer = begin(
-      setTimeout(() => {
+  Object.assign(globalThis, {
+    /** @param {Callback} fn @param {number} ms @param {unknown[]} args */
+    setTimeout(fn, ms, ...args) {
+      const timer = setTimeout(() => {
         end(timer)
         fn(...args)
-      }, ms),
-    )
-    return timer
-  }
-  /** @param {(...args: any[]) => void} fn @param {number} ms @param {any[]} args */
-  const countedInterval = (fn, ms, ...args) => begin(setInterval(fn, ms, ...args))
-  Object.assign(globalThis, {
-    setTimeout: Object.assign(countedTimeout, setTimeout),
-    setInterval: countedInterval,
-    clearTimeout: (/** @type {any} */ timer) => {
+      }, ms)
+      return begin(timer)
+    },
+    /** @param {Callback} fn @param {number} ms @param {unknown[]} args */
+    setInterval: (fn, ms, ...args) => begin(setInterval(fn, ms, ...args)),
+    /** @param {NodeJS.Timeout | undefined} timer */
+    clearTimeout(timer) {
       end(timer)
       clearTimeout(timer)
     },
-    clearInterval: (/** @type {any} */ timer) => {
+    /** @param {NodeJS.Timeout | undefined} timer */
+    clearInterval(timer) {
       end(timer)
       clearInterval(timer)
     },
   })
+}
+
+/** @param {NodeJS.Timeout} timer */
+function begin(timer) {
+  alive.add(timer)
+  count++
+  return timer
+}
+
+/** @param {NodeJS.Timeout | undefined} timer */
+function end(timer) {
+  if (timer !== undefined && alive.delete(timer)) count--
 }

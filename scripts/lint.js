@@ -3,6 +3,7 @@ import { runSteps } from './run.js'
 
 runSteps([
   ['types', 'tsc', '-p', 'tsconfig.json'],
+  ['types of the bench', 'tsc', '-p', 'bench'],
   ['lint', 'oxlint', '--type-aware', '--deny-warnings'],
   ['format', 'biome', 'format', '.'],
   ['unused code', 'knip'],

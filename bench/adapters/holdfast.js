@@ -13,10 +13,12 @@ import { isBuilt, loadBuilt } from '../load.js'
  */
 const DRIVERS = {
   async memory(rest) {
+    /** @type {typeof import('../../src/drivers/memory/index.ts')} */
     const { memory } = await loadBuilt('drivers/memory/index.js')
     return memory(rest === '' ? {} : { name: rest })
   },
   async sqlite(rest) {
+    /** @type {{ sqlite: (path: string) => Driver }} */
     const { sqlite } = await loadBuilt('drivers/sqlite/index.js')
     return sqlite(rest)
   },

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { load } from '../load.js'
 
 /**
- * @typedef {{ run(...values: unknown[]): { lastInsertRowid: number | bigint }, get(...values: unknown[]): any }} Statement
+ * @typedef {{ run(...values: unknown[]): { lastInsertRowid: number | bigint }, get(...values: unknown[]): unknown }} Statement
  * @typedef {{ exec(sql: string): unknown, prepare(sql: string): Statement, close(): unknown }} Database
  */
 
@@ -18,8 +18,14 @@ const SCHEMA = `PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA b
 
 /** @param {string} path @returns {Promise<Database>} */
 async function openDatabase(path) {
-  if (process.versions.node.startsWith('20.')) return new (await load('libsql')).default(path)
-  return new (await load('node:sqlite')).DatabaseSync(path)
+  if (process.versions.node.startsWith('20.')) {
+    /** @type {{ default: new (path: string) => Database }} */
+    const { default: Libsql } = await load('libsql')
+    return new Libsql(path)
+  }
+  /** @type {{ DatabaseSync: new (path: string) => Database }} */
+  const { DatabaseSync } = await load('node:sqlite')
+  return new DatabaseSync(path)
 }
 
 /**
@@ -106,7 +112,7 @@ export const rawSqlite = {
         async release(seq) {
           const next = await immediately(() => {
             remove.run(seq)
-            return first.get(line)
+            return /** @type {{ seq: number, inbox: string } | undefined} */ (first.get(line))
           })
           // In an uncontended pair nobody is next; a waiter that was already told is told again, and ignores it.
           if (next !== undefined) wake(next)

@@ -11,15 +11,18 @@ export async function measure(client, { tasks, warmMs, windowMs }) {
   let isInOrder = first.isInOrder
   const warmUntil = performance.now() + warmMs
   while (performance.now() < warmUntil) await batch(lock, tasks)
+  /** @type {number[]} */
   const rates = []
+  // One that took longer than the window needs no second: nothing in it was cold for long.
+  if (first.tookMs > windowMs) rates.push(first.perS)
   const ends = performance.now() + windowMs
-  do {
+  while (rates.length === 0 || (first.tookMs <= windowMs && performance.now() < ends)) {
     const { perS, isInOrder: again } = await batch(lock, tasks)
     rates.push(perS)
     isInOrder &&= again
     // Heartbeats and the store's messages get their turn between two batches.
     await turn()
-  } while (performance.now() < ends)
+  }
   return { tasksPerS: quantile(rates, 0.5), firstTasksPerS: first.perS, inOrder: isInOrder ? 1 : 0 }
 }
 
@@ -36,6 +39,6 @@ async function batch(lock, tasks) {
       if (released !== undefined) await released
     }),
   )
-  const perS = (tasks / (performance.now() - started)) * 1_000
-  return { perS, isInOrder: served.every((task, i) => task === i) }
+  const tookMs = performance.now() - started
+  return { tookMs, perS: (tasks / tookMs) * 1_000, isInOrder: served.every((task, i) => task === i) }
 }

@@ -2,7 +2,7 @@
 import { Crew } from '../crew.js'
 
 const WAITERS = 1_000
-const PARAMS = { key: 'bench:idle', settleMs: 1_000, windowMs: 2_000 }
+const KEY = 'bench:idle'
 
 /** @type {import('../scenario.ts').Scenario} */
 export const idle = {
@@ -16,9 +16,11 @@ export const idle = {
   async run(adapter, { store }) {
     return Crew.with(adapter, store, { ttlMs: 30_000, counting: true }, async (crew) => {
       const waiter = await crew.hire()
-      const holder = store.scope === 'process' ? waiter : await crew.hire()
-      await holder.perform('idle.hold', PARAMS)
-      return { [`n=${WAITERS}`]: await waiter.perform('idle.wait', { ...PARAMS, waiters: WAITERS }) }
+      const isLocal = store.scope === 'process'
+      const holder = isLocal ? waiter : await crew.hire()
+      await holder.perform('idle.hold', { key: KEY })
+      const times = isLocal ? { settleMs: 300, windowMs: 1_000 } : { settleMs: 1_000, windowMs: 2_000 }
+      return { [`n=${WAITERS}`]: await waiter.perform('idle.wait', { key: KEY, waiters: WAITERS, ...times }) }
     })
   },
 }
