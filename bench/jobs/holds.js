@@ -12,7 +12,7 @@ const AT_ONCE = 1_000
  * @param {() => number} liveTimers
  */
 export async function measure(client, { locks, ttlMs }, liveTimers) {
-  const idleDelayMs = await worstDelayMs(ttlMs / 3)
+  const idleDelayMs = await worstDelayMs(1_000)
   const heapBefore = heapBytes()
   const timersBefore = liveTimers()
   const startedMs = performance.now()
@@ -25,26 +25,30 @@ export async function measure(client, { locks, ttlMs }, liveTimers) {
     await sleep(0)
   }
   const tookMs = performance.now() - startedMs
-  const heapPerLock = (heapBytes() - heapBefore) / locks
   const timersPerLock = (liveTimers() - timersBefore) / locks
 
   const before = await client.calls?.()
   const cpu = process.cpuUsage()
-  const delayMs = await worstDelayMs(ttlMs)
+  // A third of a ttl is the longest that a renewal may take to come: each hold has one in this window, or more.
+  const windowMs = ttlMs / 3
+  const delayMs = await worstDelayMs(windowMs)
   const { user, system } = process.cpuUsage(cpu)
   const after = await client.calls?.()
   const touches = after && before ? after.touches - before.touches : Number.NaN
   const places = after && before ? after.places - before.places : Number.NaN
+  const lost = client.isHeld ? held.filter((token) => !client.isHeld?.(token)).length : Number.NaN
+  // Last of all: to collect so many objects may take longer than a lease.
+  const heapBPerLock = (heapBytes() - heapBefore) / locks
   return {
-    touchesPerTtl: touches,
+    touchesPerTtl: touches * 3,
     placesPerTouch: places / touches,
-    heapBPerLock: heapPerLock,
+    heapBPerLock,
     timersPerLock,
     delayMs,
     idleDelayMs,
-    cpuShare: (user + system) / 1_000 / ttlMs,
+    cpuShare: (user + system) / 1_000 / windowMs,
     acquiredPerS: (locks / tookMs) * 1_000,
-    lost: client.isHeld ? held.filter((token) => !client.isHeld?.(token)).length : Number.NaN,
+    lost,
   }
 }
 

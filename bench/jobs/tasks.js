@@ -11,6 +11,7 @@ export async function measure(client, { tasks, warmMs, windowMs }) {
   let isInOrder = first.isInOrder
   const warmUntil = performance.now() + warmMs
   while (performance.now() < warmUntil) await batch(lock, tasks)
+  const cpu = process.cpuUsage()
   /** @type {number[]} */
   const rates = []
   // One that took longer than the window needs no second: nothing in it was cold for long.
@@ -23,7 +24,9 @@ export async function measure(client, { tasks, warmMs, windowMs }) {
     // Heartbeats and the store's messages get their turn between two batches.
     await turn()
   }
-  return { tasksPerS: quantile(rates, 0.5), firstTasksPerS: first.perS, inOrder: isInOrder ? 1 : 0 }
+  const { user, system } = process.cpuUsage(cpu)
+  const cpuUsPerTask = first.tookMs > windowMs ? Number.NaN : (user + system) / (rates.length * tasks)
+  return { tasksPerS: quantile(rates, 0.5), cpuUsPerTask, firstTasksPerS: first.perS, inOrder: isInOrder ? 1 : 0 }
 }
 
 /** @param {import('../adapter.ts').Lock} lock @param {number} tasks */

@@ -9,6 +9,7 @@ export const tasks = {
   title: '1 000 tasks of one process on one line',
   metrics: [
     { key: 'tasksPerS', title: 'tasks/s', better: 'more' },
+    { key: 'cpuUsPerTask', title: 'client CPU µs/task', better: 'less' },
     { key: 'firstTasksPerS', title: 'tasks/s, first batch (cold)', better: 'more' },
     { key: 'inOrder', title: 'served in order', better: 'more' },
   ],
