@@ -44,7 +44,7 @@ export function judgeHolds(notes, clients, from, until) {
     jain: jain(shares),
     longestWaitMs,
     callsPerSection: sumOf(notes, (calls) => calls.total) / holds.length,
-    blockedMsP999: Math.max(...notes.map(({ calls }) => calls?.blockedMsP999 ?? Number.NaN)),
+    blockedMsP999: largest(notes.map(({ calls }) => calls?.blockedMsP999 ?? Number.NaN)),
     overlaps,
   }
 }
@@ -58,6 +58,12 @@ function read(notes) {
     holds.push({ client, asked, acquired, releasing })
   }
   return holds
+}
+
+/** Of those that are known: a process without a client has called nothing. @param {readonly number[]} values */
+function largest(values) {
+  const known = values.filter((value) => !Number.isNaN(value))
+  return known.length === 0 ? Number.NaN : Math.max(...known)
 }
 
 /**

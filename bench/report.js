@@ -53,7 +53,10 @@ export function scenarioReport(scenario, all, base) {
     return `${name}\n\n${table([['adapter', ...metrics.map(({ title }) => title), ...ratioHead], ...rows])}`
   })
   const failed = all.filter(({ failure }) => failure !== undefined)
-  return [...blocks, ...failed.map(({ adapter, failure }) => `${adapter.name} failed: ${failure}`)].join('\n\n')
+  return [
+    ...blocks,
+    ...failed.map(({ adapter, failure }) => `${adapter.name} failed: ${failure?.split('\n')[0]}`),
+  ].join('\n\n')
 }
 
 /** @param {readonly import('./judge.js').JudgedBar[]} bars */

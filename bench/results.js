@@ -24,6 +24,7 @@ export function conditions() {
 /** 'unknown' where there is no git or no repository: a copy of the sources can be measured as well. */
 function commit() {
   const head = git('rev-parse', '--short', 'HEAD')
+  if (head === 'unknown') return head
   return git('status', '--porcelain', '--', 'src') === '' ? head : `${head} and changes`
 }
 

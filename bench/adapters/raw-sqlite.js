@@ -13,7 +13,7 @@ import { load } from '../load.js'
  */
 
 // The pragmas of src/drivers/sqlite/schema.ts: what is compared is the library, not the settings of a file.
-const SCHEMA = `PRAGMA busy_timeout = 5; PRAGMA page_size = 2048; PRAGMA journal_mode = WAL;
+const SCHEMA = `PRAGMA busy_timeout = 1; PRAGMA page_size = 2048; PRAGMA journal_mode = WAL;
   PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 8192;
   CREATE TABLE IF NOT EXISTS place (seq INTEGER PRIMARY KEY, line TEXT NOT NULL, inbox TEXT NOT NULL);
   CREATE INDEX IF NOT EXISTS place_line ON place (line, seq)`
