@@ -1,12 +1,19 @@
 /** Contention for one key, in the child: its clients hold and ask again until the window ends, and note every hold. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { sharedNow } from '../clock.js'
+import { busyNow, sharedNow } from '../clock.js'
 
 /** @typedef {import('../adapter.ts').Client} Client */
 /** @typedef {{ holds: Float64Array, calls: import('../adapter.ts').Calls | null }} Notes */
 
 /** Numbers of one hold: client, asked at, acquired at, began to release at. */
 export const HOLD_FIELDS = 4
+const WARM_BUSY_MS = 200
+
+/** Warms up where nothing waits for a store, by work rather than by time. @param {Client} client */
+export async function warm(client) {
+  const until = busyNow() + WARM_BUSY_MS
+  await compete(client, 'bench:warm', [0, 1, 2, 3], 0, () => busyNow() < until)
+}
 
 /**
  * @param {Client} client
@@ -15,15 +22,27 @@ export const HOLD_FIELDS = 4
  */
 export async function measure(client, { key, clients, sectionMs, startsAt, endsAt }) {
   const before = await client.calls?.()
-  const locks = clients.map(() => client.lock(key))
   await sleep(Math.max(0, startsAt - sharedNow()))
+  const holds = await compete(client, key, clients, sectionMs, (now) => now < endsAt)
+  const after = await client.calls?.()
+  return { holds, calls: before && after ? difference(after, before) : null }
+}
+
+/**
+ * @param {Client} client
+ * @param {string} key
+ * @param {readonly number[]} clients
+ * @param {number} sectionMs
+ * @param {(now: number) => boolean} goesOn
+ */
+async function compete(client, key, clients, sectionMs, goesOn) {
   /** @type {number[]} */
   const notes = []
   await Promise.all(
-    clients.map(async (number, i) => {
-      const lock = /** @type {import('../adapter.ts').Lock} */ (locks[i])
+    clients.map(async (number) => {
+      const lock = client.lock(key)
       let asked = sharedNow()
-      while (asked < endsAt) {
+      while (goesOn(asked)) {
         const token = await lock.acquire()
         const acquired = sharedNow()
         if (sectionMs > 0) await sleep(sectionMs)
@@ -35,8 +54,7 @@ export async function measure(client, { key, clients, sectionMs, startsAt, endsA
       }
     }),
   )
-  const after = await client.calls?.()
-  return { holds: Float64Array.from(notes), calls: before && after ? difference(after, before) : null }
+  return Float64Array.from(notes)
 }
 
 /**

@@ -1,20 +1,22 @@
 /** Uncontended pairs, in the child: each task acquires and releases a key of its own, as fast as it can. */
+import { busyNow } from '../clock.js'
 import { quantile } from '../stats.js'
 
 /** @typedef {import('../adapter.ts').Client} Client */
 /** @typedef {import('../adapter.ts').Lock} Lock */
 
 const LATENCIES_MAX = 100_000
+const PAIRS_PER_LOOK = 64
 
 /**
  * @param {Client} client
- * @param {{ concurrency: number, warmMs: number, windowMs: number, pairsPerLook: number }} params
+ * @param {{ concurrency: number, warmMs: number, windowMs: number, isLocal: boolean }} params
  */
-export async function measure(client, { concurrency, warmMs, windowMs, pairsPerLook }) {
+export async function measure(client, { concurrency, warmMs, windowMs, isLocal }) {
   const locks = Array.from({ length: concurrency }, (_, i) => client.lock(`bench:own:${process.pid}:${i}`))
-  await spin(locks, warmMs, pairsPerLook)
+  await spin(locks, warmMs, isLocal)
   const cpu = process.cpuUsage()
-  const { pairs, tookMs, latencies } = await spin(locks, windowMs, pairsPerLook)
+  const { pairs, tookMs, latencies } = await spin(locks, windowMs, isLocal)
   const { user, system } = process.cpuUsage(cpu)
   return {
     pairsPerS: (pairs / tookMs) * 1_000,
@@ -30,16 +32,19 @@ export async function measure(client, { concurrency, warmMs, windowMs, pairsPerL
  *
  * @param {readonly Lock[]} locks
  * @param {number} windowMs
- * @param {number} pairsPerLook
+ * @param {boolean} isLocal
  */
-async function spin(locks, windowMs, pairsPerLook) {
+async function spin(locks, windowMs, isLocal) {
+  const pairsPerLook = isLocal ? PAIRS_PER_LOOK : 1
+  const clock = isLocal ? busyNow : () => performance.now()
   const started = performance.now()
-  const ends = started + windowMs
+  const ends = clock() + windowMs
   const latencies = new Float64Array(LATENCIES_MAX)
   let looks = 0
   await Promise.all(
     locks.map(async (lock) => {
-      for (let now = started; now < ends; ) {
+      let now = started
+      while (clock() < ends) {
         const before = now
         for (let i = 0; i < pairsPerLook; i++) {
           const token = await lock.acquire()

@@ -26,15 +26,14 @@ export const contended = {
   ],
   async run(adapter, { store, sectionMs }) {
     const isLocal = store.scope === 'process'
-    const windowMs = isLocal ? 150 : 600
+    const { warmMs, windowMs } = isLocal ? { warmMs: 30, windowMs: 100 } : { warmMs: 200, windowMs: 600 }
     return Crew.with(adapter, store, { ttlMs: 30_000, counting: true }, async (crew) => {
       const crewSize = isLocal ? 1 : PROCESSES
       const children = await Promise.all(Array.from({ length: crewSize }, () => crew.hire()))
+      if (isLocal) await Promise.all(children.map((child) => child.perform('contended.warm', null)))
       /** @type {import('../scenario.ts').Round} */
       const round = {}
-      for (const [i, count] of CLIENTS.entries()) {
-        // The first one of a process is longer: nothing is compiled yet.
-        const warmMs = i === 0 ? 250 : isLocal ? 50 : 150
+      for (const count of CLIENTS) {
         const numbers = Array.from({ length: count }, (_, i) => i)
         const startsAt = sharedNow() + HEAD_START_MS
         const from = startsAt + warmMs

@@ -15,9 +15,7 @@ export const uncontended = {
   ],
   async run(adapter, { store }) {
     const isLocal = store.scope === 'process'
-    const params = isLocal
-      ? { warmMs: 100, windowMs: 150, pairsPerLook: 64 }
-      : { warmMs: 200, windowMs: 400, pairsPerLook: 1 }
+    const params = { isLocal, warmMs: 200, windowMs: isLocal ? 150 : 400 }
     return Crew.with(adapter, store, { ttlMs: 30_000, counting: false }, async (crew) => {
       const child = await crew.hire()
       /** @type {import('../scenario.ts').Round} */
