@@ -17,8 +17,8 @@ const OURS = Promise.resolve(true)
 export class LocalQueue implements Applicant, Issuer {
   readonly #core: Core
   readonly #spec: Spec
-  readonly #waiters: Waiter[] = []
-  #next = 0
+  #first: Waiter | null = null
+  #last: Waiter | null = null
   /** Callers that still wait. */
   #waiting = 0
   #attempt: Attempt | null = null
@@ -41,7 +41,9 @@ export class LocalQueue implements Applicant, Issuer {
       waiter.resolve(null)
       return
     }
-    this.#waiters.push(waiter)
+    if (this.#last === null) this.#first = waiter
+    else this.#last.next = waiter
+    this.#last = waiter
     this.#waiting++
     if (wish.signal !== null || wish.waitMs !== Number.POSITIVE_INFINITY) {
       waiter.arm(this.#core.runtime, (why) => this.#gaveUp(waiter, why))
@@ -140,27 +142,25 @@ export class LocalQueue implements Applicant, Issuer {
     return lease.doubted ? left.then(() => this.#core.reaper.leave(lease.entry)) : left
   }
 
-  /** The first that still waits. Those that gave up are passed over here, since to take them out of the middle would cost. */
+  /** The first that still waits. Those that gave up are passed over here, since to look for them would cost. */
   #peek(): Waiter | null {
-    for (; this.#next < this.#waiters.length; this.#next++) {
-      const waiter = this.#waiters[this.#next]
-      if (waiter !== undefined && !waiter.settled) return waiter
-    }
-    this.#waiters.length = 0
-    this.#next = 0
-    return null
+    while (this.#first?.settled === true) this.#drop(this.#first)
+    return this.#first
   }
 
   #shift(): Waiter | null {
     const waiter = this.#peek()
     if (waiter === null) return null
-    this.#next++
+    this.#drop(waiter)
     this.#waiting--
-    if (this.#next > 64 && this.#next * 2 > this.#waiters.length) {
-      this.#waiters.splice(0, this.#next)
-      this.#next = 0
-    }
     return waiter
+  }
+
+  #drop(first: Waiter): void {
+    this.#first = first.next
+    if (this.#first === null) this.#last = null
+    // A dead caller that has grown old must not keep a young one alive: at 256 lines the collector's work was half of all.
+    first.next = null
   }
 
   #gaveUp(waiter: Waiter, why: 'time' | 'signal'): unknown {

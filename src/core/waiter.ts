@@ -11,6 +11,8 @@ export class Waiter {
   readonly spec: Spec
   readonly wish: Wish
   settled = false
+  /** Who came after it into the same queue. */
+  next: Waiter | null = null
   readonly #resolve: (handle: Handle | null) => void
   readonly #reject: (reason: unknown) => void
   #giveUp: GiveUp | null = null
