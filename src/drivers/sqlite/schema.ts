@@ -72,7 +72,12 @@ export function prepareFile(engine: Engine, path: string, host: Host): void {
   if (isNew) engine.exec(`PRAGMA page_size = ${PAGE_BYTES}`)
   // NORMAL syncs at checkpoints only. A loss of power may take the last commits with it, but every holder dies with the
   // power, too, and the next token is past the wall clock's microseconds: no grant outlives, no token falls.
-  engine.exec('PRAGMA journal_mode = WAL')
+  const { journal_mode: mode } = engine.prepare('PRAGMA journal_mode = WAL').get() as Row
+  if (mode !== 'wal') {
+    throw new StoreError(
+      `sqlite: ${path} is on a file system that can't share a log (a network one?); use a local disk`,
+    )
+  }
   engine.exec('PRAGMA synchronous = NORMAL')
   engine.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
   engine.exec(`PRAGMA journal_size_limit = ${LOG_BYTES_KEPT}`)
