@@ -1,7 +1,9 @@
 /** Tokens rise, whatever happens between two holds, and come through every hand exactly. */
 import assert from 'node:assert/strict'
+import { StoreError } from '../src/core/errors.ts'
 import type { Draft } from './case.ts'
 import { stand } from './laws.ts'
+import { HighTokens } from './high-tokens.ts'
 import { entry, lineOf, pause, shortTtlMs, until } from './rig.ts'
 
 export const tokens: Draft[] = [
@@ -51,6 +53,28 @@ export const tokens: Draft[] = [
       assert.equal(BigInt(held.token.toString()), held.token)
       assert.equal(BigInt.asIntN(64, held.token), held.token, 'it fits a signed 64-bit column')
       await held.release()
+    },
+  },
+  {
+    law: 'tokens',
+    name: 'tokens above 2^53 that differ only in their last bits are told apart, and a store past 2^53 is refused',
+    async run(rig) {
+      const line = rig.name()
+      const probe = await rig.driver()
+      const { token } = await stand(probe, entry(rig.name('probe')))
+      // So high that this store's own next tokens are the last below 2^53.
+      const hf = await rig.holdfast({}, (driver) => new HighTokens(driver, 2n ** 53n - 2n ** 45n - token))
+      const tokens: bigint[] = []
+      const tasks = Array.from({ length: 8 }, () => hf.mutex(line).using((held) => void tokens.push(held.token)))
+      await Promise.all(tasks)
+      assert.ok(tokens.every((held) => held > 2n ** 62n && held < 2n ** 63n))
+      assert.equal(new Set(tokens).size, 8)
+      assert.deepEqual(
+        tokens,
+        tokens.toSorted((a, b) => (a < b ? -1 : 1)),
+      )
+      const past = await rig.holdfast({}, (driver) => new HighTokens(driver, 2n ** 53n))
+      await assert.rejects(past.mutex(rig.name()).acquire(), StoreError)
     },
   },
   {
