@@ -178,8 +178,17 @@ function openReady(openEngine: OpenEngine, path: string, host: Host): Engine {
 
 function enroll(engine: Engine, host: Host, socket: string): number {
   const { world, pid, start } = host
-  // One statement is a transaction of its own.
-  return new Census(engine, host).add({ world, pid, start, socket, isGroup: false })
+  // The key counts only once it is committed. A statement by itself gives its row first and commits later: the commit fails,
+  // the next process gets the same key, and each of the two is rung for the other.
+  engine.exec('BEGIN IMMEDIATE')
+  try {
+    const key = new Census(engine, host).add({ world, pid, start, socket, isGroup: false })
+    engine.exec('COMMIT')
+    return key
+  } catch (error) {
+    engine.exec('ROLLBACK')
+    throw error
+  }
 }
 
 function makeFolder(path: string): void {

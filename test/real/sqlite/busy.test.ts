@@ -98,3 +98,20 @@ test('twenty processes open a new file at once', async () => {
   await Promise.all([Client.start(path), Client.start(path), ...drivers.map((driver) => driver.setup())])
   for (const driver of drivers) await driver.close()
 })
+
+test('processes that open a new file at once are each known by a key of their own', async () => {
+  // A key that is read before it is committed can be given out twice: then each process is judged, and rung, for another.
+  for (let round = 0; round < 4; round++) {
+    const path = fresh()
+    const clients = await Promise.all([1, 2, 3, 4].map(() => Client.start(path)))
+    await Promise.all(clients.map((client) => client.ask('acquire', String(client.process.pid))))
+    const engine = (await loadEngine(undefined))(path)
+    const rows = engine
+      .prepare('SELECT place.line, process.pid FROM place LEFT JOIN process ON process.key = place.process')
+      .all() as { readonly line: string; readonly pid: number | null }[]
+    engine.close()
+    expect(rows.length).toBe(4)
+    for (const { line, pid } of rows) expect(String(pid)).toBe(line)
+    await Promise.all(clients.map((client) => client.kill()))
+  }
+})
