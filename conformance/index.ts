@@ -6,10 +6,12 @@ import { access } from './access.ts'
 import { bind, type ConformanceCase } from './case.ts'
 import { cells } from './cells.ts'
 import { crowds } from './crowds.ts'
+import { elections } from './elections.ts'
 import { endings } from './endings.ts'
 import { faults } from './faults.ts'
 import { laws } from './laws.ts'
 import { losses } from './losses.ts'
+import { multis } from './multis.ts'
 import { names } from './names.ts'
 import { processes } from './processes.ts'
 import { reentry } from './reentry.ts'
@@ -32,6 +34,8 @@ const DRAFTS = [
   ...names,
   ...views,
   ...cells,
+  ...elections,
+  ...multis,
   ...processes,
 ]
 

@@ -91,6 +91,8 @@ export interface PlaceView {
   readonly label: string
   readonly host: string
   readonly pid: number
+  /** What a candidate of an election says of itself; absent elsewhere. */
+  readonly value?: string
 }
 
 /** A line as shown to people, places in order. */

@@ -12,6 +12,8 @@ import {
 } from './core/options.ts'
 import type { Driver, LineView, PlaceView, Traits } from './driver.ts'
 import { type Cell, StoreCell } from './primitives/cell.ts'
+import { type Election, type ElectionOptions, LineElection } from './primitives/election.ts'
+import { LineMultiLock, type MultiLock } from './primitives/multi.ts'
 import { mutex } from './primitives/mutex.ts'
 import { type RwLock, rwLock } from './primitives/rw-lock.ts'
 import { type Semaphore, semaphore } from './primitives/semaphore.ts'
@@ -26,6 +28,10 @@ export interface Holdfast extends AsyncDisposable {
   semaphore(name: string, permits: number, options?: LockOptions): Semaphore
   /** Many readers or one writer. */
   rwLock(name: string, options?: LockOptions): RwLock
+  /** One leader among many candidates. */
+  election(name: string, options?: ElectionOptions): Election
+  /** Several locks as one, all or nothing; also of several instances. */
+  all(locks: readonly Lock[]): MultiLock
   /** A small shared value with a version. */
   cell<T>(key: string): Cell<T>
   /** Who holds and who waits, line by line; only names that begin with `prefix` (default ''). */
@@ -64,6 +70,21 @@ class Instance implements Holdfast {
 
   rwLock(name: string, options?: LockOptions): RwLock {
     return rwLock(this.#core, checkName('a lock name', name), this.#resolve(options))
+  }
+
+  election(name: string, options: ElectionOptions = {}): Election {
+    const { value = '', ...rest } = options
+    return new LineElection(
+      this.#core,
+      checkName('the name of an election', name),
+      this.#resolve(rest),
+      checkText('value', value, 512),
+    )
+  }
+
+  all(locks: readonly Lock[]): MultiLock {
+    this.#core.assertOpen()
+    return new LineMultiLock(locks)
   }
 
   cell<T>(key: string): Cell<T> {

@@ -29,10 +29,10 @@ export class Context {
   }
 
   /** Runs the work of `using` inside a context of its own. */
-  static async run<T>(core: Core, handle: Handle, fn: (handle: Handle) => T | PromiseLike<T>): Promise<T> {
+  static async run<T>(core: Core, handle: Handle, fn: () => T | PromiseLike<T>): Promise<T> {
     const context = new Context(core, handle.hold)
     try {
-      return await storage.run(context, fn, handle)
+      return await storage.run(context, fn)
     } finally {
       // A background task that outlives the work still sees this context: it must not take itself for the holder.
       context.#open = false

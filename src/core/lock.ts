@@ -7,6 +7,7 @@ import { Handle } from './handle.ts'
 import type { Held } from './held.ts'
 import { type AcquireOptions, resolveAcquire, type Wish } from './options.ts'
 import { timedOut } from './queue.ts'
+import type { Runtime } from './runtime.ts'
 import type { Spec } from './spec.ts'
 import { Waiter } from './waiter.ts'
 
@@ -40,6 +41,25 @@ export class LineLock implements Lock {
     return this.spec.name
   }
 
+  /** Runs work inside a hold of this lock, so that the work may enter it again. */
+  inside<T>(held: Held, fn: () => T | PromiseLike<T>): Promise<T> {
+    const opens = this.spec.settings.reentrant && this.spec.mode !== 'permits'
+    return opens ? Context.run(this.core, held as Handle, fn) : Promise.resolve().then(fn)
+  }
+
+  /** Whether both are locks of one instance, on one line. */
+  sharesLineWith(other: LineLock): boolean {
+    return this.core === other.core && this.name === other.name
+  }
+
+  get storeName(): string {
+    return this.core.driver.name
+  }
+
+  get runtime(): Runtime {
+    return this.core.runtime
+  }
+
   /** What this call asks of the line, and which options it has beyond those of every lock. */
   protected specOf(_options: LineOptions | undefined): { readonly spec: Spec; readonly extra?: readonly string[] } {
     return { spec: this.spec }
@@ -59,8 +79,7 @@ export class LineLock implements Lock {
     const handle = await this.#acquire(options)
     let result: T
     try {
-      const opens = this.spec.settings.reentrant && this.spec.mode !== 'permits'
-      result = opens ? await Context.run(this.core, handle, fn) : await fn(handle)
+      result = await this.inside(handle, () => fn(handle))
     } catch (error) {
       await handle.release()
       throw error

@@ -22,15 +22,17 @@ export function makeSpec(
   runtime: Runtime,
   line: { readonly name: string; readonly mode: Mode; readonly weight: number; readonly capacity: number },
   settings: LockSettings,
+  /** What a candidate says of itself. Candidates never share a place. */
+  value?: string,
 ): Spec {
   const { label, ttlMs, renew, maxHoldMs, handovers, fairness } = settings
-  const data = JSON.stringify({ label, host: runtime.host, pid: runtime.pid })
+  const data = JSON.stringify({ label, host: runtime.host, pid: runtime.pid, value })
   if (Buffer.byteLength(data) > 1024) {
     throw new UsageError(
-      `label must fit, together with the host name, into 1024 bytes of JSON; it makes ${data.length}`,
+      `label, value and host name must fit into 1024 bytes of JSON together; they make ${data.length}`,
     )
   }
-  const shares = line.mode === 'exclusive' && fairness === 'local'
+  const shares = line.mode === 'exclusive' && fairness === 'local' && value === undefined
   const shareKey = shares ? JSON.stringify([line.name, line.capacity, ttlMs, renew, maxHoldMs, handovers, label]) : null
   return { ...line, settings, data, shareKey }
 }

@@ -17,6 +17,7 @@ export function placeView(stored: Stored, times: { readonly ageMs: number; reado
     label: typeof who.label === 'string' ? who.label : '',
     host: typeof who.host === 'string' ? who.host : '',
     pid: typeof who.pid === 'number' ? who.pid : 0,
+    ...(typeof who.value === 'string' ? { value: who.value } : {}),
   }
 }
 

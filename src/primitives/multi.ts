@@ -1,0 +1,175 @@
+/**
+ * Several locks as one: all or nothing. They are taken in one order everywhere (by the bytes of the name, then by the store),
+ * so that two who want the same locks never wait for each other.
+ */
+import { checkFunction, shown } from '../core/check.ts'
+import { AcquireTimeoutError, LockLostError, UsageError } from '../core/errors.ts'
+import type { Held } from '../core/held.ts'
+import { LineLock, type Lock } from '../core/lock.ts'
+import { type AcquireOptions, resolveAcquire } from '../core/options.ts'
+
+/** What the holder of several locks has. */
+export interface MultiHeld extends AsyncDisposable {
+  /** One for each lock, in the order in which they were given. */
+  readonly holds: readonly Held[]
+  /** Aborts when any of them is lost. */
+  readonly signal: AbortSignal
+  /** What is left of the shortest lease. */
+  readonly remainingMs: number
+  /** Throws unless all are held. */
+  assertHeld(): void
+  /** Lets all go. True: all were still ours. */
+  release(): Promise<boolean>
+}
+
+export interface MultiLock {
+  /** Waits for all, `waitMs` in all. */
+  acquire(options?: AcquireOptions): Promise<MultiHeld>
+  /** One try: null when others have any of them. */
+  tryAcquire(options?: Pick<AcquireOptions, 'owner' | 'signal'>): Promise<MultiHeld | null>
+  using<T>(fn: (held: MultiHeld) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T>
+}
+
+class Holds implements MultiHeld {
+  readonly holds: readonly Held[]
+  #signal: AbortSignal | null = null
+
+  constructor(holds: readonly Held[]) {
+    this.holds = holds
+  }
+
+  get signal(): AbortSignal {
+    this.#signal ??= AbortSignal.any(this.holds.map((held) => held.signal))
+    return this.#signal
+  }
+
+  get remainingMs(): number {
+    return Math.min(...this.holds.map((held) => held.remainingMs))
+  }
+
+  assertHeld(): void {
+    for (const held of this.holds) held.assertHeld()
+  }
+
+  async release(): Promise<boolean> {
+    const ends = await Promise.all(this.holds.toReversed().map((held) => held.release()))
+    return !ends.includes(false)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.release()
+  }
+}
+
+export class LineMultiLock implements MultiLock {
+  readonly #locks: readonly LineLock[]
+  /** Where in the given order each of the sorted locks stood. */
+  readonly #order: readonly number[]
+
+  constructor(locks: readonly Lock[]) {
+    if (!Array.isArray(locks) || locks.length === 0) {
+      throw new UsageError(`all must be given a list of locks with at least one in it, given ${shown(locks)}`)
+    }
+    const own = locks.map((lock) => {
+      if (lock instanceof LineLock) return lock
+      throw new UsageError(`all takes locks made by mutex, semaphore or rwLock, given ${shown(lock)}`)
+    })
+    this.#order = own.map((_, i) => i).toSorted((a, b) => compare(own[a] as LineLock, own[b] as LineLock))
+    this.#locks = this.#order.map((i) => own[i] as LineLock)
+    this.#checkDistinct()
+  }
+
+  acquire(options?: AcquireOptions): Promise<MultiHeld> {
+    return this.#acquire(options)
+  }
+
+  async tryAcquire(options?: Pick<AcquireOptions, 'owner' | 'signal'>): Promise<MultiHeld | null> {
+    resolveAcquire(options, true)
+    const holds: Held[] = []
+    try {
+      for (const lock of this.#locks) {
+        const held = await lock.tryAcquire(options)
+        if (held === null) {
+          await release(holds)
+          return null
+        }
+        holds.push(held)
+      }
+    } catch (error) {
+      await release(holds)
+      throw error
+    }
+    return this.#given(holds)
+  }
+
+  async using<T>(fn: (held: MultiHeld) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {
+    checkFunction('the work given to using', fn)
+    const multi = await this.#acquire(options)
+    // Inside all of them at once: the work may enter any of its locks again.
+    let work = async (): Promise<T> => fn(multi)
+    for (const [i, lock] of this.#locks.entries()) {
+      const [held, inner] = [multi.holds[this.#order[i] as number] as Held, work]
+      work = () => lock.inside(held, inner)
+    }
+    let result: T
+    try {
+      result = await work()
+    } catch (error) {
+      await multi.release()
+      throw error
+    }
+    if (await multi.release()) return result
+    throw new LockLostError('one of several locks was lost; the work had ended, its result is in `result`', { result })
+  }
+
+  async #acquire(options?: AcquireOptions): Promise<Holds> {
+    const { waitMs } = resolveAcquire(options, false)
+    const { runtime } = this.#locks[0] as LineLock
+    const until = runtime.now() + waitMs
+    const holds: Held[] = []
+    try {
+      for (const lock of this.#locks) {
+        const leftMs = waitMs === 0 ? 0 : Math.max(1, until - runtime.now())
+        holds.push(await lock.acquire({ ...options, waitMs: leftMs }))
+      }
+      // The first was granted while the others were waited for: all must be held now.
+      for (const held of holds) held.assertHeld()
+    } catch (error) {
+      await release(holds)
+      if (!(error instanceof AcquireTimeoutError) || waitMs === 0) throw error
+      throw new AcquireTimeoutError(
+        `line ${JSON.stringify(error.line)}, one of ${this.#locks.length}, stayed held by others; all were asked for within ${waitMs} ms`,
+        { line: error.line ?? '', cause: error },
+      )
+    }
+    return this.#given(holds)
+  }
+
+  #given(holds: readonly Held[]): Holds {
+    const given: Held[] = []
+    for (const [i, held] of holds.entries()) given[this.#order[i] as number] = held
+    return new Holds(given)
+  }
+
+  #checkDistinct(): void {
+    for (const [i, lock] of this.#locks.entries()) {
+      const last = this.#locks[i - 1]
+      if (last === undefined || last.name !== lock.name || last.storeName !== lock.storeName) continue
+      const reason = last.sharesLineWith(lock)
+        ? 'is asked for twice, and would wait for itself'
+        : 'is asked for on two stores of one kind, so its order is not the same everywhere; use different names'
+      throw new UsageError(`line ${JSON.stringify(lock.name)} ${reason}`, { line: lock.name })
+    }
+  }
+}
+
+function compare(a: LineLock, b: LineLock): number {
+  return (
+    Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)) ||
+    (a.storeName < b.storeName ? -1 : a.storeName > b.storeName ? 1 : 0)
+  )
+}
+
+async function release(holds: readonly Held[]): Promise<void> {
+  await Promise.all(holds.toReversed().map((held) => held.release()))
+}
