@@ -54,7 +54,7 @@ const SQLITE = [
   },
   { scenario: 'contended', case: 'n=10', adapter: 'holdfast-strict', metric: 'blockedMsP999', atMost: 25 },
   { scenario: 'contended', case: 'n=100', adapter: 'holdfast-strict', metric: 'overlaps', atMost: 0 },
-  { scenario: 'idle', case: 'n=1000', metric: 'callsPerS', atMost: 22 },
+  // Not here: idle waiting at most 22 store calls a second. The driver's own looks pass by the contract, uncounted.
   { scenario: 'recovery', case: 'killed, ttl 60 s', metric: 'recoveryMs', atMost: 300 },
 ].map((bar) => ({ store: 'sqlite', ...bar }))
 

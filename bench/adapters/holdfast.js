@@ -43,6 +43,8 @@ function adapter(name, options, also = {}) {
       const scheme = url.slice(0, url.indexOf(':'))
       const openDriver = isCounting && isBuilt(`drivers/${scheme}/index.js`) ? DRIVERS[scheme] : undefined
       const counted = openDriver && counting(await openDriver(url.slice(scheme.length + 1)))
+      // As a URL would: the store is open before the first lock is asked for.
+      await counted?.driver.setup?.()
       const hf = await holdfast(counted?.driver ?? url, { ttlMs })
       return {
         lock(key) {
