@@ -3,7 +3,7 @@ import { asyncMutex } from './async-mutex.js'
 import { local, strict } from './holdfast.js'
 import { promiseChain } from './promise-chain.js'
 import { properLockfile } from './proper-lockfile.js'
-import { rawSqlite } from './raw-sqlite.js'
+import { leastSqlite, rawSqlite } from './raw-sqlite.js'
 
 /** @type {readonly import('../adapter.ts').Adapter[]} */
-export const adapters = [local, strict, promiseChain, asyncMutex, rawSqlite, properLockfile]
+export const adapters = [local, strict, promiseChain, asyncMutex, rawSqlite, leastSqlite, properLockfile]

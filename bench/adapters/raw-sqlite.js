@@ -1,7 +1,9 @@
 /**
- * The raw limit on SQLite: two immediate transactions a pair, one message over a unix socket a hand-over, and nothing
- * else. No ttl, no token, no death: it shows what file, engine and wake-up cost, with the pragmas that the driver uses.
+ * The raw limits on SQLite, without a lock library: two immediate transactions a pair, one message over a unix socket a
+ * hand-over, and nothing else. `raw-sqlite` makes the same transactions as the driver, on the same tables; `least-sqlite`
+ * makes the least that could work (no ttl, no token, no death), which says what those cost.
  */
+import { randomBytes } from 'node:crypto'
 import { createConnection, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -13,10 +15,90 @@ import { load } from '../load.js'
  */
 
 // The pragmas of src/drivers/sqlite/schema.ts: what is compared is the library, not the settings of a file.
-const SCHEMA = `PRAGMA busy_timeout = 1; PRAGMA page_size = 2048; PRAGMA journal_mode = WAL;
-  PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 8192;
-  CREATE TABLE IF NOT EXISTS place (seq INTEGER PRIMARY KEY, line TEXT NOT NULL, inbox TEXT NOT NULL);
-  CREATE INDEX IF NOT EXISTS place_line ON place (line, seq)`
+const PRAGMAS = `PRAGMA busy_timeout = 1; PRAGMA page_size = 2048; PRAGMA journal_mode = WAL;
+  PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 8192`
+
+/**
+ * What one kind of raw limit does inside its two transactions.
+ *
+ * @typedef {object} Recipe
+ * @property {string} schema
+ * @property {(db: Database, inbox: string) => Steps} prepare
+ *
+ * @typedef {object} Steps
+ * @property {(line: string) => { seq: number, granted: boolean }} enter
+ * @property {(line: string, seq: number) => { seq: number, inbox: string } | undefined} leave answers who is next
+ */
+
+/** @type {Recipe} */
+const LEAST = {
+  schema: `CREATE TABLE IF NOT EXISTS place (seq INTEGER PRIMARY KEY, line TEXT NOT NULL, inbox TEXT NOT NULL);
+    CREATE INDEX IF NOT EXISTS place_line ON place (line, seq)`,
+  prepare(db, inbox) {
+    const insert = db.prepare('INSERT INTO place (line, inbox) VALUES (?, ?)')
+    const ahead = db.prepare('SELECT 1 FROM place WHERE line = ? AND seq < ? LIMIT 1')
+    const remove = db.prepare('DELETE FROM place WHERE seq = ?')
+    const first = db.prepare('SELECT seq, inbox FROM place WHERE line = ? ORDER BY seq LIMIT 1')
+    return {
+      enter(line) {
+        const seq = Number(insert.run(line, inbox).lastInsertRowid)
+        return { seq, granted: ahead.get(line, seq) === undefined }
+      },
+      leave(line, seq) {
+        remove.run(seq)
+        return /** @type {{ seq: number, inbox: string } | undefined} */ (first.get(line))
+      },
+    }
+  },
+}
+
+/** The statements of src/drivers/sqlite: front.ts, store.ts and removal.ts. @type {Recipe} */
+const SAME = {
+  schema: `CREATE TABLE IF NOT EXISTS host (one INTEGER PRIMARY KEY, boot TEXT NOT NULL, token INTEGER NOT NULL) STRICT;
+    INSERT OR IGNORE INTO host VALUES (1, 'raw', 0);
+    CREATE TABLE IF NOT EXISTS place (line TEXT NOT NULL, token INTEGER NOT NULL, id TEXT NOT NULL, weight INTEGER NOT NULL,
+      capacity INTEGER NOT NULL, ttl_us INTEGER NOT NULL, process INTEGER NOT NULL, also TEXT, entered_at INTEGER NOT NULL,
+      lapses_at INTEGER NOT NULL, granted INTEGER NOT NULL, broken INTEGER NOT NULL, data TEXT NOT NULL,
+      PRIMARY KEY (line, token)) STRICT, WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS grave (id TEXT PRIMARY KEY, until INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
+  prepare(db, inbox) {
+    const gate = db.prepare(`SELECT (SELECT token FROM host) AS lastToken, (SELECT boot FROM host) AS boot,
+      (SELECT until FROM grave WHERE id = ?) AS deadUntil, count(*) AS count, coalesce(sum(weight), 0) AS ahead,
+      min(lapses_at) AS dueAt, min(iif(lapses_at > ?, lapses_at, NULL)) AS nextAt, min(capacity) AS low,
+      max(capacity) AS high, group_concat(process || coalesce(',' || also, '')) AS keys
+      FROM (SELECT weight, lapses_at, capacity, process, also FROM place WHERE line = ? AND token < ? ORDER BY token LIMIT +?)`)
+    const insert =
+      db.prepare(`INSERT INTO place (line, token, id, weight, capacity, ttl_us, process, entered_at, lapses_at,
+      granted, broken, data) VALUES (?, ?, ?, 1, 1, 30000000, ?, ?, ?, ?, 0, ?)`)
+    const setToken = db.prepare('UPDATE host SET token = ?')
+    const remove = db.prepare(`DELETE FROM place WHERE line = ? AND token = ?
+      RETURNING line, token, capacity, process, also, broken`)
+    const first = db.prepare(`SELECT id, token, process, weight, granted, data, lapses_at <= ? AS lapsed,
+      (SELECT coalesce(sum(weight), 0) FROM place AS other WHERE other.line = place.line AND other.token < place.token) AS used
+      FROM place WHERE line = ? AND token > 0 AND (granted = 0 OR lapses_at <= ?) ORDER BY token LIMIT 1`)
+    const grant = db.prepare('UPDATE place SET granted = 1 WHERE line = ? AND token = ?')
+    const nowUs = () => Math.floor(performance.now() * 1e3)
+    return {
+      enter(line) {
+        const [id, now] = [randomBytes(16).toString('hex'), nowUs()]
+        const front = /** @type {{ lastToken: number, count: number }} */ (gate.get(id, now, line, 2 ** 53, 1))
+        const token = Math.max(front.lastToken + 1, Date.now() * 1e3)
+        const granted = front.count === 0
+        insert.run(line, token, id, process.pid, now, now + 30_000_000, granted ? 1 : 0, inbox)
+        setToken.run(token)
+        return { seq: token, granted }
+      },
+      leave(line, seq) {
+        remove.get(line, seq)
+        const now = nowUs()
+        const next = /** @type {{ token: number, data: string } | undefined} */ (first.get(now, line, now))
+        if (next === undefined) return undefined
+        grant.run(line, next.token)
+        return { seq: next.token, inbox: next.data }
+      },
+    }
+  },
+}
 
 /** @param {string} path @returns {Promise<Database>} */
 async function openDatabase(path) {
@@ -48,9 +130,9 @@ async function untilFree(step) {
   }
 }
 
-/** @type {import('../adapter.ts').Adapter} */
-export const rawSqlite = {
-  name: 'raw-sqlite',
+/** @param {string} name @param {Recipe} recipe @returns {import('../adapter.ts').Adapter} */
+const rawLimit = (name, recipe) => ({
+  name,
   store: 'sqlite',
   role: 'raw',
   packages: ['libsql'],
@@ -58,12 +140,9 @@ export const rawSqlite = {
   recovers: false,
   async open({ folder }) {
     const db = await openDatabase(join(folder, 'raw.db'))
-    await untilFree(() => db.exec(SCHEMA))
-    const insert = db.prepare('INSERT INTO place (line, inbox) VALUES (?, ?)')
-    const ahead = db.prepare('SELECT 1 FROM place WHERE line = ? AND seq < ? LIMIT 1')
-    const remove = db.prepare('DELETE FROM place WHERE seq = ?')
-    const first = db.prepare('SELECT seq, inbox FROM place WHERE line = ? ORDER BY seq LIMIT 1')
+    await untilFree(() => db.exec(`${PRAGMAS}; ${recipe.schema}`))
     const inbox = join(folder, `${process.pid}.sock`)
+    const steps = recipe.prepare(db, inbox)
     /** @type {Map<number, (seq: number) => void>} */
     const waiting = new Map()
     const server = createServer((socket) => {
@@ -106,16 +185,13 @@ export const rawSqlite = {
       lock: (line) => ({
         acquire: () =>
           immediately(() => {
-            const seq = Number(insert.run(line, inbox).lastInsertRowid)
-            if (ahead.get(line, seq) === undefined) return seq
+            const { seq, granted } = steps.enter(line)
+            if (granted) return seq
             // Registered in the same step: the one in front may leave as soon as this is committed.
             return new Promise((resolve) => waiting.set(seq, resolve))
           }),
         async release(seq) {
-          const next = await immediately(() => {
-            remove.run(seq)
-            return /** @type {{ seq: number, inbox: string } | undefined} */ (first.get(line))
-          })
+          const next = await immediately(() => steps.leave(line, Number(seq)))
           // In an uncontended pair nobody is next; a waiter that was already told is told again, and ignores it.
           if (next !== undefined) wake(next)
         },
@@ -127,4 +203,7 @@ export const rawSqlite = {
       },
     }
   },
-}
+})
+
+export const rawSqlite = rawLimit('raw-sqlite', SAME)
+export const leastSqlite = rawLimit('least-sqlite', LEAST)
