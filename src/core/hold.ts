@@ -28,7 +28,9 @@ export class Hold implements LeaseListener {
   readonly owner: object | symbol | null
   readonly #core: Core
   readonly #issuer: Issuer
-  #handles: Handle[] = []
+  /** Nearly always there is one handle, and no list is made for it. */
+  #first: Handle | null = null
+  #others: Handle[] | null = null
   #state: 'held' | 'at-risk' | 'ended' = 'held'
   #loss: LockLostError | null = null
   #cancelMax: Cancel | null = null
@@ -82,14 +84,19 @@ export class Hold implements LeaseListener {
   }
 
   join(handle: Handle): void {
-    this.#handles.push(handle)
+    if (this.#first === null) {
+      this.#first = handle
+    } else {
+      this.#others ??= []
+      this.#others.push(handle)
+    }
   }
 
   /** A handle lets go; with the last one the place is given back. */
   letGo(handle: Handle): Promise<boolean> {
-    if (this.#handles.length === 1) this.#handles.pop()
-    else this.#handles.splice(this.#handles.indexOf(handle), 1)
-    if (this.#handles.length > 0) return Promise.resolve(true)
+    if (this.#first === handle) this.#first = this.#others?.pop() ?? null
+    else this.#others = this.#others?.filter((other) => other !== handle) ?? null
+    if (this.#first !== null) return Promise.resolve(true)
     this.#end()
     return this.#issuer.takeBack(this)
   }
@@ -97,9 +104,7 @@ export class Hold implements LeaseListener {
   /** Ends without a loss, for all handles at once: the instance is being closed. */
   close(): void {
     this.#end()
-    const handles = this.#handles
-    this.#handles = []
-    for (const handle of handles) handle.closed()
+    for (const handle of this.#handles()) handle.closed()
   }
 
   placed(): void {
@@ -139,7 +144,7 @@ export class Hold implements LeaseListener {
     this.#core.reaper.drop(this.lease.entry)
     diagnostics.lost(name, this.token, reason)
     this.#issuer.forget(this)
-    for (const handle of this.#handles) handle.lost(this.#loss)
+    for (const handle of this.#handles()) handle.lost(this.#loss)
   }
 
   #end(): void {
@@ -149,6 +154,11 @@ export class Hold implements LeaseListener {
   }
 
   #tell(state: HoldState): void {
-    for (const handle of this.#handles) handle.tell(state)
+    for (const handle of this.#handles()) handle.tell(state)
+  }
+
+  /** A copy: whoever is told may let go. */
+  #handles(): Handle[] {
+    return this.#first === null ? [] : [this.#first, ...(this.#others ?? [])]
   }
 }
