@@ -19,7 +19,8 @@ describe('run', () => {
         '-c',
         'env | grep ^HOLDFAST_ | sort; cat; echo err >&2',
       ],
-      { HOLDFAST_DEBUG: undefined },
+      // What npm test itself sets is not the program's business.
+      { HOLDFAST_DEBUG: undefined, HOLDFAST_TEST_INSTALL: undefined, HOLDFAST_TEST_SKIP: undefined },
     )
     running.type('typed\n')
     const { code, out, err } = await running.exit
