@@ -76,6 +76,8 @@ export interface Traits {
   readonly push: 'none' | 'hint' | 'answer'
   /** The smallest lease the store can keep. */
   readonly ttlMsMin: number
+  /** The longest lease the store grants: a longer one is cut to it. Default: no limit of its own. */
+  readonly ttlMsMax?: number
   /** Who can share a line: tasks of one process, processes of one host, or hosts of a network. */
   readonly scope: 'process' | 'host' | 'network'
   /** What is promised, and what breaks it, in one or two sentences. */

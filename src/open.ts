@@ -21,6 +21,16 @@ const SCHEMES: Record<string, Open> = {
     await driver.setup()
     return driver
   },
+  zookeeper: openZookeeper,
+  zookeepers: openZookeeper,
+}
+
+async function openZookeeper(url: StoreUrl, options: HoldfastOptions): Promise<Driver> {
+  const [{ zookeeper }, { fromStoreUrl }] = await Promise.all([
+    import('./drivers/zookeeper/index.ts'),
+    import('./drivers/zookeeper/options.ts'),
+  ])
+  return zookeeper(fromStoreUrl(url, options))
 }
 
 /**

@@ -87,7 +87,11 @@ function settle(given: Record<string, unknown>, base: LockSettings, traits: Trai
   const pick = <K extends keyof LockSettings>(key: K, check: (value: unknown) => LockSettings[K]): LockSettings[K] =>
     given[key] === undefined ? base[key] : check(given[key])
   const settings: LockSettings = {
-    ttlMs: pick('ttlMs', (v) => checkWhole('ttlMs', v, traits.ttlMsMin, TTL_MS_MAX)),
+    // The granted lease counts, not the one asked for: who believed in more would outlive its place.
+    ttlMs: Math.min(
+      pick('ttlMs', (v) => checkWhole('ttlMs', v, traits.ttlMsMin, TTL_MS_MAX)),
+      traits.ttlMsMax ?? TTL_MS_MAX,
+    ),
     renew: pick('renew', (v) => checkBoolean('renew', v)),
     maxHoldMs: pick('maxHoldMs', (v) => checkSpan('maxHoldMs', v, 1)),
     fairness: pick('fairness', (v) => checkOneOf('fairness', v, ['local', 'strict'])),

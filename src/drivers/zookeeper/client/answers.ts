@@ -1,0 +1,51 @@
+/** How a call ends: with the server's value, with the server's error, or with the news that nobody answered. */
+import { ClosedError } from '../../../core/errors.ts'
+import type { Call } from './calls.ts'
+import { errnoOf, type UnansweredKind, ZooKeeperError, ZooKeeperUnreachableError } from './errors.ts'
+import { type JuteReader, MalformedReplyError } from './jute.ts'
+import type { Request } from './requests.ts'
+import type { Watches } from './watches.ts'
+
+const NO_NODE = errnoOf('NoNode')
+
+/** Settles a call by its answer and arms the watch it asked for. */
+export function settle(call: Call, errno: number, reply: JuteReader, watches: Watches): void {
+  const { request } = call
+  if (errno === 0) {
+    const value = decode(call, reply)
+    if (request.watch !== null) watches.arm(request.watch.kind, request.path, request.watch.callback)
+    call.resolve(value)
+  } else if (errno === NO_NODE && request.nullable) {
+    // The server has armed it too: a look at a node that is not there waits for its creation.
+    if (request.watch !== null) watches.arm('exist', request.path, request.watch.callback)
+    call.resolve(null)
+  } else {
+    call.reject(new ZooKeeperError(errno, { request: request.name, path: request.path }))
+  }
+}
+
+function decode(call: Call, reply: JuteReader): unknown {
+  try {
+    return call.request.decode(reply)
+  } catch (error) {
+    // The request took effect or not, nobody can read which; and the link is not to be trusted: the error goes on to it.
+    if (error instanceof MalformedReplyError) {
+      call.reject(unanswered('ConnectionLoss', call.request, true, 'the answer could not be read', error))
+    }
+    throw error
+  }
+}
+
+export function unanswered(
+  kind: UnansweredKind,
+  request: Request<unknown>,
+  sent: boolean,
+  because: string,
+  cause?: Error,
+): ZooKeeperUnreachableError {
+  return new ZooKeeperUnreachableError(kind, { request: request.name, path: request.path, sent, because, cause })
+}
+
+export function closedError(): ClosedError {
+  return new ClosedError('the ZooKeeper client is closed: make a new one')
+}

@@ -1,0 +1,69 @@
+/** The ensemble as one client sees it: whom to try next, and when. */
+import { UsageError } from '../../../core/errors.ts'
+
+export interface Address {
+  readonly host: string
+  readonly port: number
+}
+
+const DEFAULT_PORT = 2_181
+const FIRST_BACKOFF_MS = 50
+
+export function parseAddress(server: string): Address {
+  const match = /^(?:\[([0-9a-fA-F:.%\w]+)\]|([^\s:/[\]]+))(?::(\d{1,5}))?$/.exec(server)
+  const host = match?.[1] ?? match?.[2]
+  const port = match?.[3] === undefined ? DEFAULT_PORT : Number(match[3])
+  if (host === undefined || port < 1 || port > 65_535) {
+    throw new UsageError(`a server must be host, host:port or [v6]:port, given was ${JSON.stringify(server)}`)
+  }
+  return { host, port }
+}
+
+export function describeAddress(address: Address): string {
+  return address.host.includes(':') ? `[${address.host}]:${address.port}` : `${address.host}:${address.port}`
+}
+
+export class Servers {
+  readonly #addresses: readonly Address[]
+  readonly #random: () => number
+  #at = 0
+  #failures = 0
+
+  constructor(servers: readonly string[], random: () => number) {
+    if (servers.length === 0) throw new UsageError('servers must name at least one server')
+    const addresses = servers.map(parseAddress)
+    // Shuffled, so that the clients of one configuration spread over the ensemble.
+    for (let i = addresses.length - 1; i > 0; i--) {
+      const j = Math.floor(random() * (i + 1))
+      const [a, b] = [addresses[i] as Address, addresses[j] as Address]
+      addresses[i] = b
+      addresses[j] = a
+    }
+    this.#addresses = addresses
+    this.#random = random
+  }
+
+  get count(): number {
+    return this.#addresses.length
+  }
+
+  next(): Address {
+    const address = this.#addresses[this.#at % this.count] as Address
+    this.#at++
+    return address
+  }
+
+  /** The last link did its work for a while: the next failure is the first again. */
+  proven(): void {
+    this.#failures = 0
+  }
+
+  /** A link failed. How long to wait before the next one: not at all until each server had its turn, then longer each round. */
+  failed(capMs: number): number {
+    this.#failures++
+    if (this.#failures % this.count !== 0) return 0
+    const round = this.#failures / this.count
+    const ceiling = Math.min(capMs, FIRST_BACKOFF_MS * 2 ** Math.min(round - 1, 16))
+    return ceiling * (0.5 + this.#random() / 2)
+  }
+}

@@ -1,0 +1,44 @@
+/** The nodes above the places and cells: made when they turn out to be missing, since most of the time they are there. */
+import { type Acl, isZooKeeperError, type ZooKeeperClient } from './client/index.ts'
+
+/** How often a request is tried on ground that is pulled away under it: containers are removed while they are empty. */
+const TRIES = 5
+
+export class Ground {
+  readonly acl: readonly Acl[]
+  readonly #containers: boolean
+
+  /** `containers`: the nodes above a line go with it when they are empty. */
+  constructor(acl: readonly Acl[], containers: boolean) {
+    this.acl = acl
+    this.#containers = containers
+  }
+
+  /** Runs a request on a child of `parent`; makes the parent if it is missing, and tries again. */
+  async on<T>(client: ZooKeeperClient, parent: string, request: () => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await request()
+      } catch (error) {
+        if (!isZooKeeperError(error, 'NoNode') || tries === TRIES) throw error
+      }
+      await this.make(client, parent, 'container')
+    }
+  }
+
+  /** Makes a node and all above it. */
+  async make(client: ZooKeeperClient, path: string, mode: 'container' | 'persistent'): Promise<void> {
+    if (path === '/') return client.ensureChroot()
+    const above = path.slice(0, path.lastIndexOf('/')) || '/'
+    for (let tries = 1; ; tries++) {
+      try {
+        await client.create(path, undefined, { mode, acl: this.acl })
+        return
+      } catch (error) {
+        if (isZooKeeperError(error, 'NodeExists')) return
+        if (!isZooKeeperError(error, 'NoNode') || tries === TRIES) throw error
+      }
+      await this.make(client, above, this.#containers ? 'container' : 'persistent')
+    }
+  }
+}

@@ -1,0 +1,74 @@
+/** `holdfast/zookeeper`: locks on a ZooKeeper ensemble, by a client of our own. */
+import { system } from '../../system.ts'
+import { parseStoreUrl } from '../../store-url.ts'
+import { ZooKeeperClient } from './client/index.ts'
+import { CuratorLayout } from './curator.ts'
+import { ZookeeperDriver } from './driver.ts'
+import { explained } from './errors.ts'
+import { LineLayout } from './layout.ts'
+import { escapeName } from './names.ts'
+import { fromStoreUrl, type ResolvedOptions, resolveOptions, type ZookeeperOptions } from './options.ts'
+
+export type { ZookeeperOptions } from './options.ts'
+
+/** More than any server grants: what it grants is then its most. */
+const LONGEST_MS = 2 ** 31 - 1
+
+/**
+ * Connects, and learns how long sessions may last there. Rejects if no server answers in time.
+ * @param store `zookeeper://h1:2181,h2/chroot` (`zookeepers:` for TLS), or options.
+ */
+export async function zookeeper(store: string | URL | ZookeeperOptions): Promise<ZookeeperDriver> {
+  const given = typeof store === 'string' || store instanceof URL ? ofText(String(store)) : store
+  const options = resolveOptions(given)
+  const { layout, prefix, acl } = options
+  const { runtime = system } = given
+  const connect = (sessionMs: number): ZooKeeperClient => makeClient(options, sessionMs, () => runtime.now())
+  const [shortestMs, max] = await Promise.all([
+    grantedMs(connect(1), options.connectTimeoutMs),
+    grantedMs(connect(LONGEST_MS), options.connectTimeoutMs),
+  ])
+  // Servers grant two ticks or more, and what is known of a session can be half a tick old: of two ticks that is too much.
+  const min = Math.min(shortestMs * 2, max)
+  return new ZookeeperDriver({
+    layout: layout === 'curator' ? new CuratorLayout() : new LineLayout(prefix),
+    base: `/${escapeName(prefix)}`,
+    acl,
+    runtime,
+    connect,
+    sessionMs: { min, max },
+  })
+}
+
+export default zookeeper
+
+function ofText(url: string): ZookeeperOptions {
+  const parsed = parseStoreUrl(url, ['zookeeper', 'zookeepers'])
+  return fromStoreUrl(parsed, parsed.options)
+}
+
+function makeClient(options: ResolvedOptions, sessionTimeoutMs: number, now: () => number): ZooKeeperClient {
+  const { servers, chroot, identities, tls } = options
+  // Only what the leader took part in proves that a session lives: a follower cut off from it answers pings for seconds
+  // after the leader has given the lock to somebody else.
+  const session = { sessionTimeoutMs, heartbeat: 'sync', renew: true, now } as const
+  return new ZooKeeperClient({ servers, chroot, identities, tls, ...session })
+}
+
+/** What the servers make of a wish. */
+async function grantedMs(client: ZooKeeperClient, timeoutMs: number): Promise<number> {
+  try {
+    let granted = 0
+    client.onState((state) => {
+      if (state === 'connected') granted = client.session?.negotiatedMs ?? 0
+    })
+    await client.connect({ timeoutMs })
+    // Answered only after the identities were: a wrong one is told now.
+    await client.sync('/', { timeoutMs })
+    return granted
+  } catch (error) {
+    throw explained(error)
+  } finally {
+    await client.close({ timeoutMs })
+  }
+}

@@ -1,0 +1,96 @@
+/** What the driver can be told, checked before any I/O. */
+import type { ConnectionOptions } from 'node:tls'
+import { checkKeys, checkOneOf, checkText, checkWhole, shown } from '../../core/check.ts'
+import { UsageError } from '../../core/errors.ts'
+import type { HoldfastOptions } from '../../core/options.ts'
+import type { Runtime } from '../../core/runtime.ts'
+import type { StoreUrl } from '../../store-url.ts'
+import { type Acl, creatorAllAcl, type Identity, openAcl } from './client/index.ts'
+
+export interface ZookeeperOptions {
+  /** `host`, `host:port` or `[v6]:port` of the members of one ensemble; the port defaults to 2181. */
+  readonly servers: readonly string[]
+  /** The subtree to stay in; made if it is missing. Default '/'. */
+  readonly chroot?: string
+  /** The node all others are below. Default 'holdfast'; 1 to 128 bytes. */
+  readonly prefix?: string
+  /** Who we are, such as `{ scheme: 'digest', credential: 'user:password' }`. Default none. */
+  readonly identities?: readonly Identity[]
+  /** Who may use the nodes we make. Default: everybody; with `identities`, only those. */
+  readonly acl?: readonly Acl[]
+  /** True, or what node:tls takes. Default false. */
+  readonly tls?: boolean | ConnectionOptions
+  /** How long the first connection may take. Default 5 000; 1 to 600 000. */
+  readonly connectTimeoutMs?: number
+  /**
+   * 'holdfast' (default), or 'curator': a line's name is the path of an InterProcessMutex of Apache Curator, and both
+   * exclude each other. Then there are mutexes only, and no lists of all lines.
+   */
+  readonly layout?: 'holdfast' | 'curator'
+  /** Clocks, for tests. Default: the real ones. */
+  readonly runtime?: Pick<Runtime, 'now' | 'wallNow'>
+}
+
+const PREFIX = 'holdfast'
+const CONNECT_TIMEOUT_MS = 5_000
+
+export type ResolvedOptions = Required<Omit<ZookeeperOptions, 'runtime'>>
+
+const KEYS = [
+  ...['servers', 'chroot', 'prefix', 'identities', 'acl', 'tls', 'connectTimeoutMs', 'layout', 'runtime'],
+] as const
+
+export function resolveOptions(given: ZookeeperOptions): ResolvedOptions {
+  checkKeys('zookeeper options', given, KEYS)
+  const { servers, chroot = '/', prefix = PREFIX, identities = [], tls = false } = given
+  if (!Array.isArray(servers) || servers.length === 0) {
+    throw new UsageError(`servers must be a list of at least one address, given ${shown(servers)}`)
+  }
+  if (checkText('prefix', prefix, 128) === '') throw new UsageError('prefix must be 1 to 128 bytes, given ""')
+  return {
+    servers,
+    chroot,
+    prefix,
+    identities,
+    acl: given.acl ?? (identities.length > 0 ? creatorAllAcl : openAcl),
+    tls,
+    connectTimeoutMs: checkWhole('connectTimeoutMs', given.connectTimeoutMs ?? CONNECT_TIMEOUT_MS, 1, 600_000),
+    layout: checkOneOf('layout', given.layout ?? 'holdfast', ['holdfast', 'curator']),
+  }
+}
+
+/** What a URL says, and of the options beside it those that concern the store. */
+export function fromStoreUrl(url: StoreUrl, options: HoldfastOptions): ZookeeperOptions {
+  const { prefix, connectTimeoutMs, runtime } = options
+  return {
+    ...parseAddress(url.rest),
+    tls: url.scheme === 'zookeepers',
+    ...(prefix === undefined ? {} : { prefix }),
+    ...(connectTimeoutMs === undefined ? {} : { connectTimeoutMs }),
+    ...(runtime === undefined ? {} : { runtime }),
+  }
+}
+
+/** Reads what stands behind the scheme: `//[user:password@]h1:2181,h2/chroot`. User and password are a digest identity. */
+function parseAddress(rest: string): Pick<ZookeeperOptions, 'servers' | 'chroot' | 'identities'> {
+  const match = /^\/\/(?:([^/]*)@)?([^/@]+)(\/.*)?$/.exec(rest)
+  if (match === null) {
+    // What was given is not shown: where a password stands can't be told from what can't be read.
+    throw new UsageError('a ZooKeeper URL is zookeeper://[user:password@]host:2181,host2/chroot; the given one is not')
+  }
+  const [, user, hosts = '', path = '/'] = match
+  const chroot = decode(path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path, 'chroot')
+  const servers = hosts.split(',').filter((host) => host !== '')
+  if (user === undefined) return { servers, chroot }
+  return { servers, chroot, identities: [{ scheme: 'digest', credential: decode(user, 'user and password') }] }
+}
+
+/** The text is not shown: it may be the password. */
+function decode(text: string, what: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch (error) {
+    if (error instanceof URIError) throw new UsageError(`the ${what} in the ZooKeeper URL must be percent-encoded`)
+    throw error
+  }
+}

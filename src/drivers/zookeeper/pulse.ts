@@ -1,0 +1,72 @@
+/** Keeps a session in regular contact with its servers, and knows how far it may be believed in. */
+import { ClosedError, StoreError } from '../../core/errors.ts'
+import type { Runtime } from '../../core/runtime.ts'
+import type { Entry, Instant } from '../../driver.ts'
+import type { ZooKeeperClient } from './client/index.ts'
+import { believableMs, cadenceMs, Contacts } from './contacts.ts'
+
+export class Pulse {
+  readonly #client: ZooKeeperClient
+  readonly #now: Runtime['now']
+  readonly #contacts = new Contacts()
+  #timer: NodeJS.Timeout | null = null
+  #stopped = false
+
+  constructor(client: ZooKeeperClient, now: Runtime['now']) {
+    this.#client = client
+    this.#now = now
+  }
+
+  /** A server has taken the session on. */
+  connected(): void {
+    const { session } = this.#client
+    if (session !== null) this.#contacts.connected(session.lastAnsweredSentAt)
+    if (this.#timer === null) this.#setTimer()
+  }
+
+  /** Something sent then was answered, and the leader took part in it. */
+  answered(sentAt: number): void {
+    const { session } = this.#client
+    if (session !== null) this.#contacts.answered(sentAt, session.negotiatedMs)
+  }
+
+  /**
+   * The `since` of a place, by an answer to what was asked for then. Core believes in it for a ttl from there: it is moved
+   * back by as much as the session does not vouch for.
+   */
+  since(asked: Instant, entry: Entry, sessionMs: number): Instant {
+    const until = Math.min(asked.monoMs + believableMs(sessionMs), this.#contacts.livesUntil(asked.monoMs, sessionMs))
+    const missingMs = Math.max(0, asked.monoMs + entry.ttlMs - until)
+    return { monoMs: asked.monoMs - missingMs, wallMs: asked.wallMs - missingMs }
+  }
+
+  stop(): void {
+    this.#stopped = true
+    if (this.#timer !== null) clearTimeout(this.#timer)
+  }
+
+  #setTimer(): void {
+    const { session } = this.#client
+    this.#timer = null
+    // After an expiry the next session starts it again.
+    if (session === null || this.#stopped) return
+    this.#timer = setTimeout(() => {
+      this.#setTimer()
+      void this.#beat()
+    }, cadenceMs(session.negotiatedMs))
+    this.#timer.unref()
+  }
+
+  async #beat(): Promise<void> {
+    if (this.#client.state !== 'connected') return
+    const sentAt = this.#now()
+    try {
+      await this.#client.sync('/')
+    } catch (error) {
+      // Nobody answered: the client itself sees to that.
+      if (error instanceof StoreError || error instanceof ClosedError) return
+      throw error
+    }
+    this.answered(sentAt)
+  }
+}

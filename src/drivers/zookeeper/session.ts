@@ -1,0 +1,332 @@
+/** The places of one ttl that this process stands in: they live by one ZooKeeper session. */
+import type { Runtime } from '../../core/runtime.ts'
+import { CapacityMismatchError, ClosedError, StoreError, StoreUnreachableError } from '../../core/errors.ts'
+import { type Instant, isGranted, type Place } from '../../driver.ts'
+import { isZooKeeperError, type Stat, type WatchEvent, type ZooKeeperClient } from './client/index.ts'
+import type { Ground } from './ground.ts'
+import type { Layout, Named } from './layout.ts'
+import { readLine } from './line.ts'
+import { type Look, lookFrom } from './look.ts'
+import { decodeNode, encodeNode } from './node-data.ts'
+import { Pulse } from './pulse.ts'
+import { Reaper } from './reaper.ts'
+import type { Standing } from './standing.ts'
+
+/** `left`: by its own leave. `refused`: it never stood. `unanswered`: nobody said whether it stood. `lapsed`: all else. */
+export type Ending = 'left' | 'refused' | 'unanswered' | 'lapsed'
+
+/** What a session needs of its driver. */
+export interface Surroundings {
+  readonly layout: Layout
+  readonly ground: Ground
+  readonly runtime: Pick<Runtime, 'now' | 'wallNow'>
+  /** Something about this place may have changed. */
+  wake(id: string): void
+  ended(standing: Standing, how: Ending): void
+}
+
+/** A hold that is over sooner needs no watch on its own node, and most are. */
+const OWN_WATCH_MS = 100
+/** How long a request to enter waits for a connection. */
+const READY_MS = 300
+
+export class PlaceSession {
+  readonly client: ZooKeeperClient
+  readonly #around: Surroundings
+  readonly #standings = new Set<Standing>()
+  readonly #reaper: Reaper
+  readonly #pulse: Pulse
+
+  constructor(client: ZooKeeperClient, around: Surroundings) {
+    this.client = client
+    this.#around = around
+    this.#reaper = new Reaper(client, around.layout, (standing) => this.#end(standing, 'left'))
+    this.#pulse = new Pulse(client, () => around.runtime.now())
+    client.onState((state) => {
+      if (state === 'connected') this.#pulse.connected()
+      else if (state === 'expired' || state === 'authFailed') this.#expired()
+      // At risk at once: whoever holds asks, and hears that nobody answers.
+      else if (state === 'disconnected') for (const { entry } of this.#standings) around.wake(entry.id)
+    })
+  }
+
+  /**
+   * Waits a moment for a server. Core is told soon of an outage, and asks again: a request that waited in the client for
+   * its whole time-out would look like a line that is held by others.
+   */
+  async ready(): Promise<void> {
+    if (this.client.state !== 'authFailed') {
+      await this.client.connect({ timeoutMs: READY_MS })
+    }
+  }
+
+  /** Takes a new place. Settles with where it stands, null if it was lost on the way. */
+  async enter(standing: Standing, asked: Instant): Promise<Place | null> {
+    const { layout, ground } = this.#around
+    const { entry, linePath } = standing
+    this.#standings.add(standing)
+    let line: PromiseSettledResult<Named[]>
+    try {
+      const path = layout.placePath(linePath, entry)
+      const data = encodeNode({ ttlMs: entry.ttlMs, broken: false, data: entry.data })
+      const made = await ground.on(this.client, linePath, async () => {
+        // In one write, and answered one after the other: the list has my node, and with it all in front that still live.
+        const [created, listed] = await Promise.allSettled([
+          this.client.create2(path, data, { mode: 'ephemeralSequential', acl: ground.acl }),
+          readLine(this.client, layout, linePath),
+        ])
+        if (created.status === 'rejected') throw created.reason
+        return { ...created.value, listed }
+      })
+      line = made.listed
+      this.#stands(standing, made.path, made.stat)
+      this.#pulse.answered(asked.monoMs)
+    } catch (error) {
+      this.#unmade(standing, error)
+      throw error
+    }
+    // The node stands; what it means will be asked for again.
+    if (line.status === 'rejected') throw line.reason
+    return this.#admit(standing, line.value, asked)
+  }
+
+  /** Asks again for a place that may stand already: after a lost reply the id in its name tells. */
+  async again(standing: Standing, asked: Instant): Promise<Place | null> {
+    if (standing.state === 'unknown') {
+      const found = await this.#reaper.find(standing)
+      if (found === null) {
+        standing.state = 'entering'
+        return this.enter(standing, asked)
+      }
+      // Made by an earlier session of ours, which is over: the node is about to go, and must not be taken for a hold.
+      if (found.stat.ephemeralOwner !== this.client.session?.id) {
+        this.#end(standing, 'lapsed')
+        this.#reaper.reap(standing)
+        return null
+      }
+      this.#stands(standing, found.path, found.stat)
+    }
+    const [, line] = await Promise.all([
+      this.client.sync('/'),
+      readLine(this.client, this.#around.layout, standing.linePath),
+    ])
+    this.#pulse.answered(asked.monoMs)
+    return this.#admit(standing, line, asked)
+  }
+
+  /** Where these stand now; the answer renews them. */
+  async touch(standings: readonly Standing[], asked: Instant): Promise<(Place | null)[]> {
+    if (this.client.state !== 'connected') {
+      throw new StoreUnreachableError(`no ZooKeeper server answers for the session: it is ${this.client.state}`)
+    }
+    const lines = new Map<string, Promise<Named[]>>()
+    // What the leader answers proves that the session lives. What a follower answers alone does not.
+    const synced = this.client.sync('/')
+    for (const { linePath } of standings) {
+      if (!lines.has(linePath)) lines.set(linePath, readLine(this.client, this.#around.layout, linePath))
+    }
+    const marks = standings.map((standing) => (standing.dirty ? this.#readOwn(standing) : undefined))
+    const [, ...listings] = await Promise.all([synced, ...lines.values(), ...marks])
+    this.#pulse.answered(asked.monoMs)
+    const listed = new Map([...lines.keys()].map((line, i) => [line, listings[i] as Named[]]))
+    return standings.map((standing) => this.#placed(standing, listed.get(standing.linePath) ?? [], asked))
+  }
+
+  /** Gives a place up. Rejects if nobody could confirm it; then it goes on by itself. */
+  async leave(standing: Standing): Promise<void> {
+    if (isOver(standing)) return
+    standing.state = 'leaving'
+    this.#release(standing)
+    try {
+      await this.#reaper.remove(standing)
+    } catch (error) {
+      if (isOver(standing)) return
+      this.#reaper.reap(standing)
+      throw error
+    }
+    this.#end(standing, 'left')
+  }
+
+  /** Ends the session, and with it every place, also those of which nobody knew. */
+  async close(): Promise<void> {
+    this.#pulse.stop()
+    for (const standing of this.#standings) this.#release(standing)
+    await this.client.close()
+  }
+
+  /** Nothing can keep this place any more. */
+  #end(standing: Standing, how: Ending): void {
+    this.#release(standing)
+    if (standing.state === 'gone') return
+    standing.state = 'gone'
+    this.#standings.delete(standing)
+    this.#around.ended(standing, how)
+  }
+
+  #stands(standing: Standing, path: string, stat: Stat): void {
+    standing.path = path
+    standing.token = stat.czxid
+    standing.sessionId = stat.ephemeralOwner
+    standing.lapsesAt = this.#around.runtime.now() + standing.entry.ttlMs
+    if (standing.state === 'entering' || standing.state === 'unknown') standing.state = 'standing'
+  }
+
+  /** The create failed: is there a node? */
+  #unmade(standing: Standing, error: unknown): void {
+    const silent = isZooKeeperError(error, 'ConnectionLoss', 'OperationTimeout', 'SessionExpired') && error.sent
+    if (!silent) this.#end(standing, 'refused')
+    else if (standing.state === 'entering') standing.state = 'unknown'
+  }
+
+  /** The first look of a place: it must agree with the line about the capacity, or go without a trace. */
+  async #admit(standing: Standing, line: readonly Named[], asked: Instant): Promise<Place | null> {
+    const { entry } = standing
+    const capacity = lookFrom(line, entry.id)?.oldest.capacity ?? entry.capacity
+    if (capacity === entry.capacity) return this.#placed(standing, line, asked)
+    await this.leave(standing)
+    throw new CapacityMismatchError(
+      `line ${JSON.stringify(entry.line)} has capacity ${capacity} while it is in use, asked for ${entry.capacity}`,
+      { line: entry.line },
+    )
+  }
+
+  /** Judges one look at the line. */
+  #placed(standing: Standing, line: readonly Named[], asked: Instant): Place | null {
+    const { entry } = standing
+    const { runtime } = this.#around
+    const session = this.client.session
+    if (standing.state !== 'standing' || standing.broken) return null
+    const look = lookFrom(line, entry.id)
+    // Deleted by hand, or the session under which it was made is not the one that answered: not a hold.
+    if (look === null || session === null || session.id !== standing.sessionId) {
+      this.#end(standing, 'lapsed')
+      return null
+    }
+    // Nobody asked for a whole lease: it has lapsed, even if the timer that says so is late.
+    if (runtime.now() >= standing.lapsesAt) {
+      this.#lapse(standing)
+      return null
+    }
+    standing.lapsesAt = runtime.now() + entry.ttlMs
+    this.#watchFor(standing, look)
+    return {
+      token: standing.token,
+      ahead: look.ahead,
+      recheckMs: null,
+      since: this.#pulse.since(asked, entry, session.negotiatedMs),
+      wanted: look.wanted,
+    }
+  }
+
+  #watchFor(standing: Standing, look: Look): void {
+    standing.granted = isGranted(standing.entry, look)
+    const wanted = new Set(look.blocking.map(({ name }) => `${standing.linePath}/${name}`))
+    for (const [path, callback] of standing.blocking) {
+      if (wanted.has(path)) continue
+      this.client.unwatch(path, callback)
+      standing.blocking.delete(path)
+    }
+    for (const path of wanted) if (!standing.blocking.has(path)) this.#watchBlocking(standing, path)
+    const dueMs = standing.granted && standing.ownWatch === null ? OWN_WATCH_MS : standing.entry.ttlMs
+    if (standing.timer === null) this.#setTimer(standing, dueMs)
+    else if (dueMs === OWN_WATCH_MS) {
+      standing.clearTimer()
+      this.#setTimer(standing, dueMs)
+    }
+  }
+
+  /** By reading rather than by exists: that would leave a watch behind at a node that has gone, and never comes again. */
+  #watchBlocking(standing: Standing, path: string): void {
+    const changed = (): void => {
+      if (standing.blocking.delete(path)) this.#around.wake(standing.entry.id)
+    }
+    standing.blocking.set(path, changed)
+    this.client.getData(path, { watch: changed }).catch((error: unknown) => {
+      // Gone between the look and the watch: look again. What may not be read is left to the heartbeats.
+      if (isZooKeeperError(error, 'NoNode') || error instanceof StoreUnreachableError) changed()
+    })
+  }
+
+  #setTimer(standing: Standing, dueMs: number): void {
+    standing.timer = setTimeout(() => this.#due(standing), Math.min(dueMs, standing.entry.ttlMs))
+    standing.timer.unref()
+  }
+
+  #due(standing: Standing): void {
+    standing.timer = null
+    if (standing.state !== 'standing') return
+    const leftMs = standing.lapsesAt - this.#around.runtime.now()
+    if (leftMs <= 0) {
+      this.#lapse(standing)
+      return
+    }
+    if (standing.granted && standing.ownWatch === null) {
+      void this.#watchOwn(standing)
+    }
+    this.#setTimer(standing, leftMs)
+  }
+
+  /** Nobody renewed the place: the session would keep it, so it is given up here. */
+  #lapse(standing: Standing): void {
+    this.#end(standing, 'lapsed')
+    this.#reaper.reap(standing)
+    this.#around.wake(standing.entry.id)
+  }
+
+  async #watchOwn(standing: Standing): Promise<void> {
+    try {
+      await this.#readOwn(standing)
+    } catch (error) {
+      // Not armed: the next heartbeat looks at the line itself, and tries again.
+      if (!(error instanceof StoreError || error instanceof ClosedError)) throw error
+    }
+  }
+
+  /** Reads the own node, and watches it: for `break`, and for hands that delete it. */
+  async #readOwn(standing: Standing): Promise<void> {
+    const changed = (event: WatchEvent): void => {
+      if (standing.ownWatch !== changed) return
+      standing.ownWatch = null
+      standing.dirty = true
+      if (event.type !== 'lost') this.#around.wake(standing.entry.id)
+    }
+    standing.ownWatch = changed
+    standing.dirty = false
+    try {
+      const { data } = await this.client.getData(standing.path, { watch: changed })
+      if (!decodeNode(data).broken || standing.broken) return
+      standing.broken = true
+      this.#around.wake(standing.entry.id)
+    } catch (error) {
+      if (!isZooKeeperError(error, 'NoNode')) {
+        standing.ownWatch = null
+        standing.dirty = true
+        throw error
+      }
+      this.#around.wake(standing.entry.id)
+    }
+  }
+
+  #release(standing: Standing): void {
+    standing.clearTimer()
+    for (const [path, callback] of standing.blocking) this.client.unwatch(path, callback)
+    standing.blocking.clear()
+    if (standing.ownWatch !== null) this.client.unwatch(standing.path, standing.ownWatch)
+    standing.ownWatch = null
+  }
+
+  #expired(): void {
+    for (const standing of [...this.#standings]) {
+      const isUnanswered = standing.state === 'entering' || standing.state === 'unknown'
+      this.#end(standing, isUnanswered ? 'unanswered' : 'lapsed')
+      this.#around.wake(standing.entry.id)
+      // By our own clock it is over; the servers may keep the node for a while, and the next in line need not wait.
+      this.#reaper.reap(standing)
+    }
+  }
+}
+
+/** Asked anew, since a session may end at any await. */
+function isOver(standing: Standing): boolean {
+  return standing.state === 'gone'
+}

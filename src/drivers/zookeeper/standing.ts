@@ -1,0 +1,43 @@
+/** One place of this process: its node, the session it lives by, and what is watched for it. */
+import type { Entry } from '../../driver.ts'
+import type { WatchCallback } from './client/index.ts'
+
+/**
+ * `entering`: the create is under way. `unknown`: it got no answer, so the node may be there. `standing`: the node is
+ * ours. `leaving`: it is given up, and not yet known to be gone. `gone`: for good.
+ */
+type StandingState = 'entering' | 'unknown' | 'standing' | 'leaving' | 'gone'
+
+export class Standing {
+  readonly entry: Entry
+  readonly linePath: string
+  state: StandingState = 'entering'
+  /** Settles, never rejects, when the request to enter that is under way has ended. */
+  pending: Promise<unknown> | null = null
+  /** The node; '' until it is known. */
+  path = ''
+  token = 0n
+  sessionId = 0n
+  /** Nobody renewed it until here: it lapses, by this process's own doing. */
+  lapsesAt = 0
+  granted = false
+  /** Marked by `break`: it is renewed no more. */
+  broken = false
+  /** Its node's data have changed since they were last read. */
+  dirty = false
+  /** The watch on the own node. */
+  ownWatch: WatchCallback | null = null
+  /** The watches on those in front, by path. */
+  readonly blocking: Map<string, WatchCallback> = new Map()
+  timer: NodeJS.Timeout | null = null
+
+  constructor(entry: Entry, linePath: string) {
+    this.entry = entry
+    this.linePath = linePath
+  }
+
+  clearTimer(): void {
+    if (this.timer !== null) clearTimeout(this.timer)
+    this.timer = null
+  }
+}

@@ -1,0 +1,116 @@
+/** A session and three servers: it moves to another when its own is killed, stopped or cut off. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type ClientState, ZooKeeperClient } from '../../../src/drivers/zookeeper/client/index.ts'
+import { Proxy } from './proxy.ts'
+import { type Ensemble, startEnsemble } from './server.ts'
+
+const SESSION_MS = 8_000
+let ensemble: Ensemble
+let proxies: Proxy[]
+
+beforeAll(async () => {
+  ensemble = await startEnsemble({ count: 3, tickMs: 400 })
+  proxies = await Promise.all(ensemble.servers.map((server) => Proxy.to(server.port)))
+})
+
+afterAll(async () => {
+  await Promise.all((proxies ?? []).map((proxy) => proxy[Symbol.asyncDispose]()))
+  await ensemble?.[Symbol.asyncDispose]()
+})
+
+function reached(client: ZooKeeperClient, wanted: ClientState): Promise<Error | undefined> {
+  return new Promise((resolve) => {
+    const stop = client.onState((state, cause) => {
+      if (state !== wanted) return
+      stop()
+      resolve(cause)
+    })
+  })
+}
+
+function proxied(): ZooKeeperClient {
+  return new ZooKeeperClient({ servers: proxies.map((proxy) => proxy.address), sessionTimeoutMs: SESSION_MS })
+}
+
+/** Which server the only client is connected to. */
+const home = (): number => proxies.findIndex((proxy) => proxy.connections > 0)
+
+async function moves(
+  harm: (at: number) => void | Promise<void>,
+  heal: (at: number) => void | Promise<void>,
+): Promise<void> {
+  const client = proxied()
+  const node = await client.create('/moving-', undefined, { mode: 'ephemeralSequential', timeoutMs: 30_000 })
+  const { id } = client.session ?? { id: 0n }
+  const before = client.lastZxid
+  const at = home()
+  const [down, up] = [reached(client, 'disconnected'), reached(client, 'connected')]
+  const seen: ClientState[] = []
+  client.onState((state) => seen.push(state))
+  await harm(at)
+  await down
+  await up
+  expect(seen).not.toContain('expired')
+  expect(client.session?.id).toBe(id)
+  await client.sync('/', { timeoutMs: 30_000 })
+  expect((await client.exists(node, { timeoutMs: 30_000 }))?.ephemeralOwner).toBe(id)
+  expect(client.lastZxid).toBeGreaterThanOrEqual(before)
+  await heal(at)
+  await client.close()
+}
+
+test('its server is killed', async () => {
+  await moves(
+    (at) => ensemble.servers[at]?.kill(),
+    async (at) => {
+      await ensemble.servers[at]?.start()
+      await ensemble.servers[at]?.serving()
+    },
+  )
+})
+
+test('its server is stopped: nothing is said any more, the kernel still takes connections', async () => {
+  await moves(
+    (at) => ensemble.servers[at]?.signal('SIGSTOP'),
+    async (at) => {
+      ensemble.servers[at]?.signal('SIGCONT')
+      await ensemble.servers[at]?.serving()
+    },
+  )
+})
+
+test('its server is behind a black hole', async () => {
+  await moves(
+    (at) => {
+      const proxy = proxies[at]
+      if (proxy !== undefined) proxy.swallow = true
+    },
+    (at) => {
+      const proxy = proxies[at]
+      if (proxy !== undefined) proxy.swallow = false
+      proxy?.cut()
+    },
+  )
+})
+
+test('clients spread over the ensemble', async () => {
+  const many = Array.from({ length: 30 }, () => new ZooKeeperClient({ servers: proxies.map((proxy) => proxy.address) }))
+  await Promise.all(many.map((client) => client.connect({ timeoutMs: 30_000 })))
+  expect(proxies.filter((proxy) => proxy.connections > 0).length).toBeGreaterThan(1)
+  await Promise.all(many.map((client) => client.close()))
+})
+
+test('without a quorum nothing is served, and requests say so in time; with it again they go through', async () => {
+  const client = new ZooKeeperClient({ servers: ensemble.addresses, sessionTimeoutMs: SESSION_MS, renew: true })
+  await client.connect({ timeoutMs: 30_000 })
+  const down = reached(client, 'disconnected')
+  await Promise.all(ensemble.servers.slice(0, 2).map((server) => server.kill()))
+  await down
+  // The survivor may take a while to notice that it is alone; until then requests are sent to it, for nothing.
+  await expect(client.create('/no-quorum', undefined, { timeoutMs: 300 })).rejects.toMatchObject({
+    code: 'HF_UNREACHABLE',
+  })
+  await Promise.all(ensemble.servers.slice(0, 2).map((server) => server.start()))
+  expect(await client.create('/quorum', undefined, { timeoutMs: 30_000 })).toBe('/quorum')
+  await client.close()
+})

@@ -1,0 +1,19 @@
+/** The laws on one ZooKeeper server. */
+import { afterAll, beforeAll } from 'vitest'
+import { conform } from '../../conform.ts'
+import { Rig } from './rig.ts'
+
+const config = { servers: [] as string[] }
+let rig: Rig
+
+beforeAll(async () => {
+  rig = await Rig.open(1)
+  config.servers.push(...rig.addresses)
+})
+
+afterAll(() => rig?.[Symbol.asyncDispose]())
+
+await conform('zookeeper', {
+  module: new URL('../../../dist/src/drivers/zookeeper/index.js', import.meta.url),
+  config,
+})

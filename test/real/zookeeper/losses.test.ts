@@ -1,0 +1,155 @@
+/** What happens to holds and requests when nodes, links and replies are lost. */
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import type { HoldState } from '../../../src/core/held.ts'
+import { type FaultProxy, faultProxy } from '../../../src/testbed/proxy.ts'
+import { aborted, placesOf, Rig, until } from './rig.ts'
+
+let rig: Rig
+let proxy: FaultProxy
+
+beforeAll(async () => {
+  rig = await Rig.open(1)
+  proxy = await faultProxy({ port: rig.servers[0]?.port ?? 0 })
+})
+
+afterEach(async () => {
+  await proxy.heal()
+  await rig.clear()
+})
+
+afterAll(async () => {
+  await proxy?.close()
+  await rig?.[Symbol.asyncDispose]()
+})
+
+const viaProxy = (): { servers: string[] } => ({ servers: [`127.0.0.1:${proxy.port}`] })
+
+test('a node deleted by hand: the loss is told long before a heartbeat would find it', async () => {
+  const hf = await rig.holdfast()
+  const hand = rig.client()
+  const states: HoldState[] = []
+  const held = await hf.mutex('by hand', { onState: (state) => void states.push(state) }).acquire()
+  const [node = ''] = await placesOf(hand, 'by hand')
+  await hand.delete(node)
+  await aborted(held.signal)
+  expect(states).toEqual(['lost'])
+  expect(await held.release()).toBe(false)
+  const again = await hf.mutex('by hand').acquire()
+  expect(again.token).toBeGreaterThan(held.token)
+  await again.release()
+})
+
+test('a waiter whose node is deleted by hand enters again', async () => {
+  const [a, b] = [await rig.holdfast(), await rig.holdfast()]
+  const hand = rig.client()
+  const held = await a.mutex('waiter').acquire()
+  const waiting = b.mutex('waiter').acquire()
+  const second = await until('the waiter stands in line', async () => {
+    const places = await placesOf(hand, 'waiter')
+    return places.length === 2 ? places.toSorted((x, y) => Number(x.slice(-10)) - Number(y.slice(-10)))[1] : null
+  })
+  await hand.delete(second as string)
+  await until('it stands again', async () => ((await placesOf(hand, 'waiter')).length === 2 ? true : null))
+  await held.release()
+  await (await waiting).release()
+})
+
+test('a cut link: at risk at once, held again over the next one, with the same token', async () => {
+  const hf = await rig.holdfast(viaProxy())
+  const states: HoldState[] = []
+  const held = await hf.mutex('cut link', { onState: (state) => void states.push(state) }).acquire()
+  await proxy.set({ accept: false })
+  proxy.reset()
+  await until('it is at risk', () => (states.includes('at-risk') ? true : null))
+  await proxy.heal()
+  await until('it is held again', () => (states.at(-1) === 'held' ? true : null))
+  expect(states).toEqual(['at-risk', 'held'])
+  expect(await held.release()).toBe(true)
+})
+
+test('a black hole: lost by the own clock before the server frees the node; later a new session comes by itself', async () => {
+  const hf = await rig.holdfast(viaProxy())
+  const other = await rig.holdfast()
+  const held = await hf.mutex('black hole', { ttlMs: hf.traits.ttlMsMin }).acquire()
+  const waiting = other.mutex('black hole').acquire()
+  await proxy.set({ toServer: 'drop', toClient: 'drop' })
+  const successor = await waiting
+  expect(held.state).toBe('lost')
+  expect(successor.token).toBeGreaterThan(held.token)
+  await successor.release()
+  await proxy.heal()
+  await (await hf.mutex('black hole').acquire()).release()
+})
+
+test('the reply to a create is lost: the id finds the node, and there is one', async () => {
+  const hf = await rig.holdfast(viaProxy())
+  const hand = rig.client()
+  await (await hf.mutex('warm').acquire()).release()
+  const lost = proxy.loseNextReply({ match: (bytes) => bytes.includes('/p-') })
+  const held = await hf.mutex('lost reply').acquire()
+  expect(await lost).toBe(true)
+  expect(held.state).toBe('held')
+  expect(await placesOf(hand, 'lost reply')).toHaveLength(1)
+  expect(await held.release()).toBe(true)
+  expect(await placesOf(hand, 'lost reply')).toHaveLength(0)
+})
+
+test('the reply to a try is lost: it is no contention', async () => {
+  const hf = await rig.holdfast(viaProxy())
+  await (await hf.mutex('warm').acquire()).release()
+  const lost = proxy.loseNextReply({ match: (bytes) => bytes.includes('/p-') })
+  const held = await hf.mutex('lost try').tryAcquire()
+  expect(await lost).toBe(true)
+  expect(held).not.toBeNull()
+  await held?.release()
+})
+
+test('the reply to a create is lost and the caller gives up: no ghost stays, although the session lives', async () => {
+  const hf = await rig.holdfast(viaProxy())
+  const hand = rig.client()
+  await (await hf.mutex('warm').acquire()).release()
+  const lost = proxy.loseNextReply({ match: (bytes) => bytes.includes('/p-') })
+  const giveUp = new AbortController()
+  const asking = hf.mutex('ghost').acquire({ signal: giveUp.signal })
+  const settled = asking.then(
+    (held) => held.release(),
+    (error: unknown) => error,
+  )
+  await lost
+  giveUp.abort(new Error('enough'))
+  await settled
+  await until('nothing is left', async () => ((await placesOf(hand, 'ghost')).length === 0 ? true : null))
+})
+
+test('the reply to a delete is lost: released, and nothing is left', async () => {
+  const hf = await rig.holdfast(viaProxy())
+  const hand = rig.client()
+  const held = await hf.mutex('lost delete').acquire()
+  const [node = ''] = await placesOf(hand, 'lost delete')
+  const lost = proxy.loseNextReply({ match: (bytes) => bytes.includes(node) })
+  await held.release()
+  expect(await lost).toBe(true)
+  await until('nothing is left', async () => ((await placesOf(hand, 'lost delete')).length === 0 ? true : null))
+  await (await hf.mutex('lost delete').acquire()).release()
+})
+
+test('the container of a line is reaped between two holds: it is made again', async () => {
+  const hf = await rig.holdfast()
+  const hand = rig.client()
+  const first = await hf.mutex('reaped').acquire()
+  await first.release()
+  await hand.delete('/holdfast/lines/reaped')
+  const second = await hf.mutex('reaped').acquire()
+  expect(second.token, 'tokens rise although the numbering starts again').toBeGreaterThan(first.token)
+  await second.release()
+})
+
+test('the server restarts: holds survive if their session does, and locks work', async () => {
+  const hf = await rig.holdfast()
+  const held = await hf.mutex('restart').acquire()
+  await rig.servers[0]?.restart({ keepData: true })
+  const again = await hf.mutex('after restart').acquire()
+  expect(again.token).toBeGreaterThan(held.token)
+  await again.release()
+  await held.release()
+})
