@@ -59,4 +59,20 @@ const SQLITE = [
 ].map((bar) => ({ store: 'sqlite', ...bar }))
 
 /** @type {readonly Bar[]} */
-export const bars = [...MEMORY, ...SQLITE]
+const ZOOKEEPER = [
+  { scenario: 'uncontended', case: 'c=1', metric: 'pairsPerS', of: 'raw-zookeeper', atLeast: 0.9 },
+  { scenario: 'uncontended', case: 'c=16', metric: 'pairsPerS', of: 'raw-zookeeper', atLeast: 0.9 },
+  {
+    scenario: 'contended',
+    case: 'n=100',
+    adapter: 'holdfast-strict',
+    metric: 'handoversPerS',
+    of: 'zk-recipe',
+    atLeast: 1.3,
+  },
+  { scenario: 'contended', case: 'n=100', adapter: 'holdfast-strict', metric: 'jain', atLeast: 0.99 },
+  { scenario: 'contended', case: 'n=100', adapter: 'holdfast-strict', metric: 'overlaps', atMost: 0 },
+].map((bar) => ({ store: 'zookeeper', ...bar }))
+
+/** @type {readonly Bar[]} */
+export const bars = [...MEMORY, ...SQLITE, ...ZOOKEEPER]

@@ -22,6 +22,11 @@ const DRIVERS = {
     const { sqlite } = await loadBuilt('drivers/sqlite/index.js')
     return sqlite(rest)
   },
+  async zookeeper(rest) {
+    /** @type {typeof import('../../src/drivers/zookeeper/index.ts')} */
+    const { zookeeper } = await loadBuilt('drivers/zookeeper/index.js')
+    return zookeeper(`zookeeper:${rest}`)
+  },
 }
 
 /**
