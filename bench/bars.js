@@ -75,4 +75,24 @@ const ZOOKEEPER = [
 ].map((bar) => ({ store: 'zookeeper', ...bar }))
 
 /** @type {readonly Bar[]} */
-export const bars = [...MEMORY, ...SQLITE, ...ZOOKEEPER]
+const ETCD = [
+  ...['c=1', 'c=16', 'c=256'].flatMap((tasks) => [
+    { scenario: 'uncontended', case: tasks, metric: 'pairsPerS', of: 'raw-etcd', atLeast: 0.9 },
+    { scenario: 'uncontended', case: tasks, metric: 'pairsPerS', of: 'etcd3', atLeast: 3 },
+  ]),
+  {
+    scenario: 'contended',
+    case: 'n=100',
+    adapter: 'holdfast-strict',
+    metric: 'handoversPerS',
+    of: 'etcd3',
+    atLeast: 10,
+  },
+  { scenario: 'contended', case: 'n=100', adapter: 'holdfast-strict', metric: 'jain', atLeast: 0.99 },
+  { scenario: 'contended', case: 'n=100', adapter: 'holdfast-strict', metric: 'callsPerSection', atMost: 3 },
+  { scenario: 'contended', case: 'n=100', adapter: 'holdfast-strict', metric: 'overlaps', atMost: 0 },
+  { scenario: 'holds', case: 'n=10000', metric: 'lost', atMost: 0 },
+].map((bar) => ({ store: 'etcd', ...bar }))
+
+/** @type {readonly Bar[]} */
+export const bars = [...MEMORY, ...SQLITE, ...ZOOKEEPER, ...ETCD]

@@ -23,6 +23,8 @@ const SCHEMES: Record<string, Open> = {
   },
   zookeeper: openZookeeper,
   zookeepers: openZookeeper,
+  etcd: openEtcd,
+  etcds: openEtcd,
 }
 
 async function openZookeeper(url: StoreUrl, options: HoldfastOptions): Promise<Driver> {
@@ -31,6 +33,16 @@ async function openZookeeper(url: StoreUrl, options: HoldfastOptions): Promise<D
     import('./drivers/zookeeper/options.ts'),
   ])
   return zookeeper(fromStoreUrl(url, options))
+}
+
+async function openEtcd(url: StoreUrl, options: HoldfastOptions): Promise<Driver> {
+  const { etcd } = await import('./drivers/etcd/index.ts')
+  const { prefix, connectTimeoutMs } = options
+  return etcd({
+    url: `${url.scheme}:${url.rest}`,
+    ...(prefix === undefined ? {} : { prefix }),
+    ...(connectTimeoutMs === undefined ? {} : { timeoutMs: connectTimeoutMs }),
+  })
 }
 
 /**

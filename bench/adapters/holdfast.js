@@ -27,6 +27,11 @@ const DRIVERS = {
     const { zookeeper } = await loadBuilt('drivers/zookeeper/index.js')
     return zookeeper(`zookeeper:${rest}`)
   },
+  async etcd(rest) {
+    /** @type {{ etcd: (url: string) => Promise<Driver> }} */
+    const { etcd } = await loadBuilt('drivers/etcd/index.js')
+    return etcd(`etcd:${rest}`)
+  },
 }
 
 /**

@@ -1,18 +1,25 @@
 /** Every adapter. A new one is a file here and a line below. */
 import { asyncMutex } from './async-mutex.js'
+import { etcd3 } from './etcd3.js'
 import { local, strict } from './holdfast.js'
 import { promiseChain } from './promise-chain.js'
 import { properLockfile } from './proper-lockfile.js'
-<<<<<<< ours
+import { rawEtcd } from './raw-etcd.js'
 import { leastSqlite, rawSqlite } from './raw-sqlite.js'
-
-/** @type {readonly import('../adapter.ts').Adapter[]} */
-export const adapters = [local, strict, promiseChain, asyncMutex, rawSqlite, leastSqlite, properLockfile]
-=======
-import { rawSqlite } from './raw-sqlite.js'
 import { rawZookeeper } from './raw-zookeeper.js'
 import { zkRecipe } from './zk-recipe.js'
 
 /** @type {readonly import('../adapter.ts').Adapter[]} */
-export const adapters = [local, strict, promiseChain, asyncMutex, rawSqlite, properLockfile, rawZookeeper, zkRecipe]
->>>>>>> theirs
+export const adapters = [
+  local,
+  strict,
+  promiseChain,
+  asyncMutex,
+  rawSqlite,
+  leastSqlite,
+  properLockfile,
+  rawEtcd,
+  etcd3,
+  rawZookeeper,
+  zkRecipe,
+]

@@ -1,0 +1,69 @@
+/** Compare-and-set cells: the version is the key's mod revision, which rises for the whole cluster and never starts again. */
+import type { CellView, Change } from '../../driver.ts'
+import type { EtcdClient, KeyValue } from './client/index.ts'
+import type { Keys } from './keys.ts'
+
+/** How long a removed cell remembers who removed it, so that a repeated removal can be told that it had succeeded. */
+const GRAVE_S = 600
+
+/** What stands in a cell's value. */
+interface Stored {
+  readonly nonce: string
+  /** null: removed. */
+  readonly value: string | null
+}
+
+const ABSENT: CellView = Object.freeze({ version: 0n, value: null, nonce: null })
+
+export class Cells {
+  readonly #client: EtcdClient
+  readonly #keys: Keys
+
+  constructor(client: EtcdClient, keys: Keys) {
+    this.#client = client
+    this.#keys = keys
+  }
+
+  async swap(name: string, change: Change | null): Promise<CellView> {
+    const key = this.#keys.cell(name)
+    if (change === null) return view((await this.#client.range({ key })).kvs[0])
+    const ttlS = change.next === null ? GRAVE_S : Math.ceil(change.ttlMs / 1_000)
+    const lease = ttlS === 0 ? 0n : (await this.#client.lease.grant({ ttlS })).id
+    const cell = await this.#swap(key, change, lease)
+    if (lease !== 0n && cell.lease !== lease) await this.#client.lease.revoke(lease)
+    return cell.view
+  }
+
+  async #swap(
+    key: Buffer,
+    change: Change,
+    lease: bigint,
+  ): Promise<{ readonly view: CellView; readonly lease: bigint }> {
+    const stored: Stored = { nonce: change.nonce, value: change.next }
+    const put = { key, value: Buffer.from(JSON.stringify(stored)), lease }
+    for (let modRevision = change.version; ; ) {
+      const { succeeded, responses, header } = await this.#client.txn({
+        compare: [{ target: 'mod', result: '=', key, modRevision }],
+        success: [{ put }],
+        failure: [{ range: { key } }],
+      })
+      if (succeeded) return { view: asView(stored, header.revision), lease }
+      const kv = responses[0]?.range?.kvs[0]
+      const found = view(kv)
+      // Its own change, asked for again; or another version than the one that the change is for.
+      if (found.nonce === change.nonce || found.version !== change.version)
+        return { view: found, lease: kv?.lease ?? 0n }
+      // Absent, as it should be, but with a grave there: that is what must not have changed.
+      modRevision = kv?.modRevision ?? 0n
+    }
+  }
+}
+
+function view(kv: KeyValue | undefined): CellView {
+  if (kv === undefined) return ABSENT
+  return asView(JSON.parse(Buffer.from(kv.value).toString()) as Stored, kv.modRevision)
+}
+
+function asView({ nonce, value }: Stored, revision: bigint): CellView {
+  return { version: value === null ? 0n : revision, value, nonce }
+}

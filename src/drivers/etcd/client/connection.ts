@@ -1,0 +1,178 @@
+/** One HTTP/2 session to one member: it carries calls, and notices when the other side has fallen silent. */
+import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2'
+import { Call, type RequestHeaders, requestHeaders } from './call.ts'
+import { EtcdUnreachableError } from './errors.ts'
+import { frame } from './frame.ts'
+import { HealthCheckRequest } from './messages/server.ts'
+import type { Endpoint, ResolvedOptions } from './options.ts'
+import { Status } from './status.ts'
+
+const WINDOW = 4 * 1024 * 1024
+// HTTP/2 numbers streams up to 2^31, odd ones only: at 5 000 calls/s a session is used up within 60 hours.
+const STREAMS_MAX = 2 ** 29
+const HEALTH_PATH = '/grpc.health.v1.Health/Check'
+const HEALTH_CHECK = frame(HealthCheckRequest, {})
+
+export class Connection {
+  readonly endpoint: Endpoint
+  /** Fulfilled when the member's own SETTINGS have come: a stopped process still accepts TCP, but sends none. */
+  readonly ready: Promise<void>
+  readonly #session: ClientHttp2Session
+  readonly #options: ResolvedOptions
+  #usable = false
+  #retired = false
+  #loss: Error | undefined
+  #lastStreamId = Number.POSITIVE_INFINITY
+  #open = 0
+  #opened = 0
+  #heardAtMs = 0
+  #probeTimer: NodeJS.Timeout | undefined
+
+  constructor(endpoint: Endpoint, options: ResolvedOptions) {
+    this.endpoint = endpoint
+    this.#options = options
+    this.#session = connect(endpoint.origin, {
+      settings: { enablePush: false, initialWindowSize: WINDOW },
+      maxSessionMemory: 1000,
+      ...(endpoint.secure ? options.secure : {}),
+    })
+    // Pending calls keep the process alive by their deadline timers; the socket alone never does.
+    this.#session.unref()
+    this.#session.on('error', (error) => {
+      this.#loss ??= error
+    })
+    this.#session.on('goaway', (_code, lastStreamId) => {
+      this.#usable = false
+      this.#lastStreamId = lastStreamId
+    })
+    this.#session.on('close', () => {
+      this.#usable = false
+      clearTimeout(this.#probeTimer)
+    })
+    this.ready = this.#becomeReady()
+  }
+
+  /** New calls may be opened. */
+  get usable(): boolean {
+    return this.#usable && !this.#session.closed
+  }
+
+  /** The session is gone, with everything on it. */
+  get ended(): boolean {
+    return this.#session.destroyed
+  }
+
+  /** Why the session ended, as far as known. */
+  get loss(): Error | undefined {
+    return this.#loss
+  }
+
+  /** The member said that it won't look at this stream. */
+  ignores(streamId: number): boolean {
+    return streamId > this.#lastStreamId
+  }
+
+  /** Opens a stream; its user calls `heard` on every sign of life and `release` when the stream has closed. */
+  open(headers: RequestHeaders): ClientHttp2Stream {
+    try {
+      const stream = this.#session.request(headers)
+      if (this.#open++ === 0) this.heard()
+      if (++this.#opened === STREAMS_MAX) this.retire()
+      return stream
+    } catch (error) {
+      // request() throws only when the session is closing: nothing has been sent.
+      this.#usable = false
+      throw this.#unreachable('the connection is closing', this.#loss ?? error)
+    }
+  }
+
+  heard(): void {
+    this.#heardAtMs = performance.now()
+  }
+
+  release(): void {
+    this.#open--
+    if (this.#retired && this.#open === 0) this.#session.close()
+  }
+
+  /** To be used for nothing new; what is open may finish, still guarded against silence. */
+  retire(): void {
+    this.#retired = true
+    this.#usable = false
+    if (this.#open === 0) this.#session.close()
+  }
+
+  /** Ends the session and every call on it. */
+  destroy(reason: Error): void {
+    this.#usable = false
+    this.#loss ??= reason
+    this.#session.destroy()
+  }
+
+  #becomeReady(): Promise<void> {
+    const { connectTimeoutMs } = this.#options
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(
+        () => this.destroy(this.#unreachable(`no answer in ${connectTimeoutMs} ms`)),
+        connectTimeoutMs,
+      )
+      timer.unref()
+      this.#session.once('remoteSettings', () => {
+        clearTimeout(timer)
+        this.#session.setLocalWindowSize(WINDOW)
+        this.#usable = true
+        this.#watchSilence(this.#options.probeIntervalMs)
+        resolve()
+      })
+      this.#session.once('close', () => {
+        clearTimeout(timer)
+        reject(this.#unreachable('cannot connect', this.#loss))
+      })
+    })
+  }
+
+  #watchSilence(delayMs: number): void {
+    this.#probeTimer = setTimeout(() => {
+      const { probeIntervalMs } = this.#options
+      const quietMs = this.#open === 0 ? 0 : performance.now() - this.#heardAtMs
+      if (quietMs >= probeIntervalMs) this.#probe()
+      else this.#watchSilence(probeIntervalMs - quietMs)
+    }, delayMs)
+    this.#probeTimer.unref()
+  }
+
+  /**
+   * Asks gRPC's health question. An HTTP/2 PING would do as well, but etcd allows one only every 5 s
+   * (`--grpc-keepalive-min-time`) unless it has sent something meanwhile: on a quiet watch, pings every 2 s are
+   * answered by GOAWAY "too_many_pings" after 8 s. A call is traffic like any other. Any answer to it will do.
+   */
+  #probe(): void {
+    const askedAtMs = performance.now()
+    const { probeIntervalMs, probeWaitMs } = this.#options
+    const onEnd = (): void => {
+      clearTimeout(this.#probeTimer)
+      if (!this.#session.destroyed) this.#watchSilence(probeIntervalMs)
+    }
+    this.#probeTimer = setTimeout(() => {
+      // A process that was paused runs its timers before it reads its sockets: the answer may be waiting there.
+      setImmediate(() => {
+        if (this.#session.destroyed) return
+        if (this.#heardAtMs >= askedAtMs) return this.#watchSilence(probeIntervalMs)
+        this.destroy(this.#unreachable(`silent for ${Math.round(performance.now() - this.#heardAtMs)} ms`))
+      })
+    }, probeWaitMs)
+    this.#probeTimer.unref()
+    // After GOAWAY no call can be opened any more; a few pings offend nobody.
+    if (this.#session.closed) this.#session.ping(onEnd)
+    else new Call(this, requestHeaders(HEALTH_PATH), { onMessage: () => {}, onEnd }).sendLast(HEALTH_CHECK)
+  }
+
+  #unreachable(text: string, cause?: unknown): EtcdUnreachableError {
+    const reason = cause instanceof Error && cause.message !== '' ? `: ${cause.message}` : ''
+    return new EtcdUnreachableError(`etcd ${this.endpoint.origin}: ${text}${reason}`, {
+      status: Status.UNAVAILABLE,
+      mayHaveApplied: false,
+      cause,
+    })
+  }
+}

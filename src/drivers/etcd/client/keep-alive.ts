@@ -1,0 +1,135 @@
+/** One stream that keeps leases alive and says, for each answer, when the request it answers was sent. */
+import { EtcdProtocolError, EtcdUnreachableError } from './errors.ts'
+import { frame } from './frame.ts'
+import { LastingStream } from './lasting-stream.ts'
+import { LeaseKeepAlive } from './method.ts'
+import { type ResolvedOptions, resolveMs } from './options.ts'
+import type { Rpc } from './rpc.ts'
+import { Status } from './status.ts'
+
+/** An answered keep-alive. */
+export interface KeepAliveReply {
+  readonly id: bigint
+  /** Seconds granted, counted from `sentAtMs` at the earliest; 0: the lease is gone. */
+  readonly ttlS: number
+  /** `performance.now()` just before the answered request was sent: validity counts from here, never from the answer. */
+  readonly sentAtMs: number
+}
+
+export interface KeepAliveObserver {
+  onReply(reply: KeepAliveReply): void
+  /** The stream broke, was refused, or an answer is overdue. Unanswered requests are sent again on another stream. */
+  onTrouble?(error: Error): void
+}
+
+interface Ask {
+  readonly sentAtMs: number
+  readonly withinMs: number
+}
+
+export class KeepAlive {
+  readonly #observer: KeepAliveObserver
+  readonly #stream: LastingStream
+  /** Sent and not answered, oldest first: etcd answers in order. */
+  readonly #asked: Map<bigint, Ask[]> = new Map()
+  /** To be sent when there is a stream. */
+  readonly #queued: Map<bigint, number> = new Map()
+  readonly #onClose: () => void
+  #closed = false
+  #overdueTimer: NodeJS.Timeout | undefined
+
+  constructor(rpc: Rpc, options: ResolvedOptions, observer: KeepAliveObserver, onClose: () => void) {
+    this.#observer = observer
+    this.#onClose = onClose
+    this.#stream = new LastingStream(rpc, options, LeaseKeepAlive.path, {
+      wanted: () => this.#queued.size > 0,
+      onOpen: () => this.#sendQueued(),
+      onMessage: (message) => this.#onMessage(message),
+      onLost: (error) => this.#onLost(error),
+      onRefused: (error) => {
+        this.#asked.clear()
+        this.#queued.clear()
+        this.#observer.onTrouble?.(error)
+      },
+    })
+  }
+
+  /**
+   * Asks for one more ttl. Unanswered after `withinMs` (default 2 000), it is asked again through another member: a
+   * stopped member must not cost a lease that the others would renew.
+   */
+  send(id: bigint, withinMs?: number): void {
+    if (this.#closed) return
+    this.#queued.set(id, resolveMs('withinMs', withinMs, 2_000))
+    if (this.#stream.open) this.#sendQueued()
+    else this.#stream.ensure()
+  }
+
+  /** No more replies. */
+  close(): void {
+    this.#closed = true
+    this.#onClose()
+    clearTimeout(this.#overdueTimer)
+    this.#asked.clear()
+    this.#queued.clear()
+    this.#stream.drop()
+  }
+
+  #sendQueued(): void {
+    for (const [id, withinMs] of this.#queued) {
+      const ask = { sentAtMs: performance.now(), withinMs }
+      const asks = this.#asked.get(id)
+      if (asks === undefined) this.#asked.set(id, [ask])
+      else asks.push(ask)
+      this.#stream.send(frame(LeaseKeepAlive.request, { id }))
+    }
+    this.#queued.clear()
+    this.#watchOverdue()
+  }
+
+  #onMessage(message: Buffer): void {
+    const { id, ttlS } = LeaseKeepAlive.response.decode(message)
+    const asks = this.#asked.get(id)
+    const ask = asks?.shift()
+    if (asks === undefined || ask === undefined)
+      throw new EtcdProtocolError('etcd keep-alive: a reply nobody asked for')
+    if (asks.length === 0) this.#asked.delete(id)
+    this.#watchOverdue()
+    this.#observer.onReply({ id, ttlS, sentAtMs: ask.sentAtMs })
+  }
+
+  #onLost(error: Error): void {
+    for (const [id, asks] of this.#asked) {
+      const withinMs = Math.min(...asks.map((ask) => ask.withinMs))
+      if (!this.#queued.has(id)) this.#queued.set(id, withinMs)
+    }
+    this.#asked.clear()
+    clearTimeout(this.#overdueTimer)
+    this.#observer.onTrouble?.(error)
+  }
+
+  #overdueAtMs(): number {
+    let earliest = Number.POSITIVE_INFINITY
+    for (const asks of this.#asked.values()) {
+      for (const ask of asks) earliest = Math.min(earliest, ask.sentAtMs + ask.withinMs)
+    }
+    return earliest
+  }
+
+  #watchOverdue(): void {
+    clearTimeout(this.#overdueTimer)
+    if (this.#asked.size === 0) return
+    this.#overdueTimer = setTimeout(
+      () => {
+        // After a pause of this process the answer may be in the socket, which is read after the timers have run.
+        setImmediate(() => {
+          if (this.#overdueAtMs() > performance.now()) return this.#watchOverdue()
+          const detail = { status: Status.DEADLINE_EXCEEDED, mayHaveApplied: true }
+          this.#stream.renewStream(new EtcdUnreachableError('etcd keep-alive: an answer is overdue', detail), true)
+        })
+      },
+      Math.max(0, this.#overdueAtMs() - performance.now()),
+    )
+    this.#overdueTimer.unref()
+  }
+}

@@ -1,0 +1,221 @@
+/** The etcd driver: a line is a range of keys, a place is a key on a lease, and its number is the key's create revision. */
+import type { Runtime } from '../../core/runtime.ts'
+import { LockLostError, StoreError, UnsupportedError } from '../../core/errors.ts'
+import {
+  type CellView,
+  type Change,
+  type Entry,
+  type Instant,
+  isGranted,
+  type LineView,
+  type Place,
+  type Stop,
+  type Traits,
+  type Wake,
+} from '../../driver.ts'
+import { Bell } from './bell.ts'
+import { breakLine, outlast } from './breaking.ts'
+import { Cells } from './cells.ts'
+import { type EtcdClient, EtcdError, EtcdUnreachableError } from './client/index.ts'
+import { type EtcdGuard, type EtcdStore, guardOf, storeToken } from './guard.ts'
+import { Graves } from './graves.ts'
+import type { Keys } from './keys.ts'
+import { isLeaseGone, Leases } from './leases.ts'
+import { listLines } from './listing.ts'
+import { Look, type Sight } from './look.ts'
+import { placeValue } from './place-value.ts'
+import { type Standing, Standings } from './standing.ts'
+import { Touching } from './touching.ts'
+import { Vigils } from './vigils.ts'
+
+export interface EtcdDriverConfig {
+  readonly client: EtcdClient
+  readonly keys: Keys
+  /** Whether lines of this layout have capacities other than 1. */
+  readonly counting: boolean
+  readonly timeoutMs: number
+  readonly ttlMsMin: number
+  readonly runtime: Pick<Runtime, 'now' | 'wallNow'>
+}
+
+const SAFETY =
+  'Holds while a majority of the members keeps its data and the lease lives; a client paused past its lease may act beside ' +
+  'its successor, which a guard in the same etcd (the create revision of the place) refuses.'
+
+export class EtcdDriver implements EtcdStore {
+  readonly name = 'etcd'
+  readonly traits: Traits
+  readonly #client: EtcdClient
+  readonly #runtime: Pick<Runtime, 'now' | 'wallNow'>
+  readonly #timeoutMs: number
+  readonly #keys: Keys
+  readonly #look: Look
+  readonly #standings: Standings
+  readonly #leases: Leases
+  readonly #vigils: Vigils
+  readonly #bell: Bell
+  readonly #touching: Touching
+  readonly #cells: Cells
+  readonly #graves: Graves
+  #closing: Promise<void> | null = null
+
+  constructor(config: EtcdDriverConfig) {
+    const { client, runtime, timeoutMs, ttlMsMin } = config
+    this.traits = Object.freeze({
+      fair: true,
+      fenced: true,
+      counting: config.counting,
+      push: 'hint',
+      ttlMsMin,
+      scope: 'network',
+      safety: SAFETY,
+    })
+    this.#client = client
+    this.#runtime = runtime
+    this.#timeoutMs = timeoutMs
+    this.#keys = config.keys
+    this.#look = new Look(this.#keys)
+    this.#standings = new Standings(this.#keys)
+    this.#leases = new Leases(client, runtime, timeoutMs, this.#standings)
+    this.#vigils = new Vigils(client)
+    this.#bell = new Bell(client, this.#keys, this.#standings, this.#vigils)
+    this.#touching = new Touching(client, this.#look, this.#leases, this.#standings, this.#vigils)
+    this.#cells = new Cells(client, this.#keys)
+    this.#graves = new Graves(runtime)
+  }
+
+  async enter(entry: Entry, wait: boolean): Promise<Place | null> {
+    if (!this.traits.counting && entry.capacity !== 1) {
+      throw new UnsupportedError('etcd: in the go layout a line has capacity 1: no semaphores, no read locks', {
+        line: entry.line,
+      })
+    }
+    const isTry = !wait && entry.capacity === 1
+    if (!wait && !isTry && this.#standings.get(entry.id) === undefined) {
+      if (!(await this.#hasRoom(entry))) return null
+    }
+    const place = await this.#enter(entry, isTry)
+    if (wait || isTry || place === null || isGranted(entry, place)) return place
+    // Somebody came between the look and the entering.
+    await this.leave(entry)
+    return null
+  }
+
+  touch(entries: readonly Entry[]): Promise<(Place | null)[]> {
+    this.#bell.listen()
+    return this.#touching.touch(entries)
+  }
+
+  async leave(entry: Entry, afterMs = 0): Promise<void> {
+    const standing = this.#standings.remove(entry.id)
+    const key = standing?.key ?? this.#standings.keyOf(entry)
+    const token = standing?.token ?? 0n
+    this.#vigils.drop(entry.id)
+    // An id that was never answered for may be on its way still: asked for again, it is refused here.
+    if (token === 0n) this.#graves.bury(entry)
+    if (standing !== undefined) this.#leases.release(standing)
+    if (this.#standings.size === 0) this.#bell.rest()
+    try {
+      if (afterMs > 0) await outlast(this.#client, key, afterMs)
+      else if (token === 0n) await this.#client.deleteRange({ key })
+      else {
+        const compare = [{ target: 'create', result: '=', key, createRevision: token }] as const
+        await this.#client.txn({ compare, success: [{ deleteRange: { key } }] })
+      }
+    } catch (error) {
+      // Nobody knows whether it still stands; what keeps its lease alive must not keep it.
+      if (standing !== undefined) this.#leases.retire(standing.lease)
+      throw error
+    }
+  }
+
+  watch(line: string, id: string | null, wake: Wake): Stop | Promise<Stop> {
+    return id === null ? this.#vigils.observe(this.#keys.line(line), wake) : this.#vigils.add(id, wake)
+  }
+
+  list(prefix: string): AsyncGenerator<LineView> {
+    return listLines(this.#client, this.#keys, this.#runtime, prefix)
+  }
+
+  swap(key: string, change: Change | null): Promise<CellView> {
+    return this.#cells.swap(key, change)
+  }
+
+  break(line: string, now: boolean): Promise<number> {
+    return breakLine(this.#client, this.#keys, line, now)
+  }
+
+  guard(held: { readonly name: string; readonly token: bigint }): EtcdGuard {
+    const token = storeToken(held)
+    const standing = this.#standings.of(held.name).find((place) => place.token === token)
+    if (standing !== undefined) return guardOf(held, standing.key)
+    throw new LockLostError(`line ${JSON.stringify(held.name)} is not held here with token ${held.token}`, {
+      line: held.name,
+    })
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    this.#bell.rest()
+    await this.#leases.close()
+    await this.#client.close()
+  }
+
+  async #hasRoom(entry: Entry): Promise<boolean> {
+    const line = this.#keys.line(entry.line)
+    return this.#look.hasRoom(entry, await this.#client.txn(this.#look.roomTxn(line, entry)))
+  }
+
+  async #enter(entry: Entry, alone: boolean): Promise<Place | null> {
+    const value = placeValue(entry, this.#runtime.wallNow())
+    const timeoutMs = Math.min(this.#timeoutMs, Math.max(entry.ttlMs, 1_000))
+    for (let tries = 1; ; tries++) {
+      const lease = this.#leases.ready(entry.ttlMs) ?? (await this.#leases.fresh(entry.ttlMs))
+      if (this.#graves.has(entry.id)) return null
+      // Counted from before this request: were it taken from a keep-alive sent after the place was made, a place that was
+      // broken in between would be believed in for longer than it stands.
+      const { since } = lease
+      const standing = this.#standings.add(entry, lease)
+      try {
+        const answer = await this.#client.txn(this.#look.enterTxn(standing, lease, value, alone), { timeoutMs })
+        if (answer.succeeded) return this.#entered(standing, this.#look.entered(standing, lease, answer), since)
+        if (this.#look.isThere(answer)) return (await this.#touching.touch([entry]))[0] ?? null
+        this.#forget(standing)
+        this.#look.checkCapacity(entry, answer.responses[1])
+        if (alone) return null
+        throw new StoreError(`etcd: line ${JSON.stringify(entry.line)} refused a place for no known reason`)
+      } catch (error) {
+        if (isLeaseGone(error) && tries === 1) {
+          this.#leases.lapsed(lease)
+          continue
+        }
+        if (mayHaveEntered(error)) this.#leases.retire(lease)
+        else if (standing.token === 0n) this.#forget(standing)
+        throw error
+      }
+    }
+  }
+
+  #entered(standing: Standing, sight: Sight, since: Instant): Place {
+    const { entry, keyText } = standing
+    const { token, ahead, wanted } = sight
+    standing.token = token
+    standing.ahead = ahead
+    standing.granted = isGranted(entry, sight)
+    if (!standing.granted) this.#vigils.await(entry.id, keyText, sight)
+    return { token, ahead, recheckMs: null, since, wanted }
+  }
+
+  #forget(standing: Standing): void {
+    this.#standings.remove(standing.entry.id)
+    this.#leases.release(standing)
+  }
+}
+
+function mayHaveEntered(error: unknown): boolean {
+  return (error instanceof EtcdError || error instanceof EtcdUnreachableError) && error.mayHaveApplied
+}

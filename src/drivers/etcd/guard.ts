@@ -1,0 +1,40 @@
+/** The checking side, for data in the same etcd: a write that carries the guard's compare happens only while the place stands. */
+import { UsageError } from '../../core/errors.ts'
+import { ISSUES_PER_PLACE } from '../../core/hold.ts'
+import type { Driver } from '../../driver.ts'
+import type { Compare } from './client/index.ts'
+
+/** Put it into the transaction that writes what the lock protects: IF these hold THEN write. */
+export interface EtcdGuard {
+  /** The key of the place. */
+  readonly key: Uint8Array
+  /** Its create revision: another client's compare would be `create(key) = createRevision`. */
+  readonly createRevision: bigint
+  /** The same as a compare of Holdfast's own client. */
+  readonly compare: Compare
+}
+
+/** The etcd driver, with what only etcd can give. */
+export interface EtcdStore extends Driver {
+  /**
+   * The guard of a hold. Take the lock with `fairness: 'strict'`: callers that share a place share its key, so the compare
+   * could not tell them apart.
+   */
+  guard(held: { readonly name: string; readonly token: bigint }): EtcdGuard
+}
+
+/** The store's own number of the hold's place. */
+export function storeToken(held: { readonly name: string; readonly token: bigint }): bigint {
+  if (held.token % ISSUES_PER_PLACE !== 0n) {
+    throw new UsageError(
+      `line ${JSON.stringify(held.name)}: a guard needs a place of its own; take the lock with fairness 'strict'`,
+      { line: held.name },
+    )
+  }
+  return held.token / ISSUES_PER_PLACE
+}
+
+export function guardOf(held: { readonly name: string; readonly token: bigint }, key: Buffer): EtcdGuard {
+  const createRevision = storeToken(held)
+  return { key, createRevision, compare: { target: 'create', result: '=', key, createRevision } }
+}

@@ -1,0 +1,134 @@
+/**
+ * Where things stand in etcd's key space:
+ *
+ *     <prefix>/line/<name>/<capacity>/<weight>/<id>    a place, on its process's lease
+ *     <prefix>/cell/<name>                             a cell
+ *     <prefix>/key/<name>                              a lock of the fixed-key recipe
+ *     <prefix>/bell                                    the name of the line that was broken last
+ *
+ * Weight and capacity stand in the key, so that a look needs no values. In names `/`, `%` and control characters are
+ * percent-encoded: no name's keys lie within those of another, and a part of a name is a part of its key.
+ */
+import { checkText } from '../../core/check.ts'
+import { StoreError, UsageError } from '../../core/errors.ts'
+
+const KINDS = ['line', 'cell', 'key', 'bell']
+
+/** What a place's key says. */
+export interface PlaceKey {
+  readonly name: string
+  readonly capacity: number
+  readonly weight: number
+  readonly id: string
+}
+
+/** The keys of one line. */
+export interface LineKeys {
+  readonly head: string
+  readonly start: Buffer
+  readonly end: Buffer
+}
+
+// '0' is the character after '/': a range up to it holds every key that begins with what stands before.
+const AFTER_SLASH = '0'
+
+/** How lines are laid out in keys: Holdfast's own way, or one that is shared with other programs. */
+export interface Keys {
+  readonly bell: Buffer
+  line(name: string): LineKeys
+  cell(name: string): Buffer
+  /** All lines whose names begin so. */
+  lines(prefix: string): { readonly start: Buffer; readonly end: Buffer }
+  /** What a key in a line says; null: it is no place. */
+  read(key: Uint8Array): PlaceKey | null
+  /** The key of one place. */
+  place(line: LineKeys, share: Share): string
+  /** The weight of a place in a line, from its key. */
+  weight(key: string): number
+  /** Keys of the line outside of these bounds have another capacity; null: there is only one. */
+  capacityBounds(line: LineKeys, capacity: number): { readonly start: Buffer; readonly end: Buffer } | null
+}
+
+type Share = Pick<PlaceKey, 'capacity' | 'weight' | 'id'>
+
+/** Keys under a prefix of their own. */
+export class LineLayout implements Keys {
+  readonly bell: Buffer
+  readonly #line: string
+  readonly #cell: string
+
+  constructor(prefix: string) {
+    this.#line = `${prefix}/line/`
+    this.#cell = `${prefix}/cell/`
+    this.bell = Buffer.from(`${prefix}/bell`)
+  }
+
+  line(name: string): LineKeys {
+    const stem = this.#line + escapeName(name)
+    const head = `${stem}/`
+    return { head, start: Buffer.from(head), end: Buffer.from(stem + AFTER_SLASH) }
+  }
+
+  cell(name: string): Buffer {
+    return Buffer.from(this.#cell + escapeName(name))
+  }
+
+  lines(prefix: string): { readonly start: Buffer; readonly end: Buffer } {
+    const start = Buffer.from(this.#line + escapeName(prefix))
+    return { start, end: after(start) }
+  }
+
+  read(key: Uint8Array): PlaceKey | null {
+    const text = Buffer.from(key.buffer, key.byteOffset, key.length).toString()
+    if (!text.startsWith(this.#line)) return null
+    const [name, capacity, weight, id, ...more] = text.slice(this.#line.length).split('/')
+    if (name === undefined || id === undefined || id === '' || more.length > 0) return null
+    const place = { name: unescapeName(name), capacity: Number(capacity), weight: Number(weight), id }
+    return place.capacity >= 1 && place.weight >= 1 ? place : null
+  }
+
+  place(line: LineKeys, { capacity, weight, id }: Share): string {
+    return `${line.head}${capacity}/${weight}/${id}`
+  }
+
+  weight(key: string): number {
+    const idAt = key.lastIndexOf('/')
+    const weight = Number(key.slice(key.lastIndexOf('/', idAt - 1) + 1, idAt))
+    if (Number.isInteger(weight) && weight >= 1) return weight
+    throw new StoreError(
+      `etcd: ${JSON.stringify(key)} is no place of Holdfast's, but stands in one of its lines; remove it`,
+    )
+  }
+
+  capacityBounds(line: LineKeys, capacity: number): { readonly start: Buffer; readonly end: Buffer } {
+    const stem = line.head + capacity
+    return { start: Buffer.from(`${stem}/`), end: Buffer.from(stem + AFTER_SLASH) }
+  }
+}
+
+export function checkPrefix(prefix: unknown): string {
+  const text = checkText('prefix', prefix, 128)
+  if (text === '') throw new UsageError('prefix must be 1 to 128 bytes, given ""')
+  // Prefix "a" has its lines in a/line/…: a prefix "a/line" would write into them.
+  const bad = text.split('/').find((part) => KINDS.includes(part))
+  if (bad !== undefined) throw new UsageError(`prefix must not have a part named ${bad}, given ${JSON.stringify(text)}`)
+  return text
+}
+
+/** The first key past all that begin with these bytes. */
+export function after(start: Buffer): Buffer {
+  const end = Buffer.from(start)
+  // A UTF-8 byte is never 0xff.
+  end[end.length - 1] = (end[end.length - 1] as number) + 1
+  return end
+}
+
+const UNSAFE = /[%/\p{Cc}]/gu
+
+export function escapeName(name: string): string {
+  return name.replace(UNSAFE, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`)
+}
+
+export function unescapeName(text: string): string {
+  return text.replace(/%([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+}

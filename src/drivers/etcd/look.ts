@@ -1,0 +1,147 @@
+/** What is asked of etcd about a line, and what its answers mean. */
+import { CapacityMismatchError, StoreError } from '../../core/errors.ts'
+import { type Entry, isGranted } from '../../driver.ts'
+import type { Compare, KeyValue, RangeRequest, RequestOp, ResponseOp, TxnRequest, TxnResponse } from './client/index.ts'
+import type { Keys, LineKeys } from './keys.ts'
+import type { Lease } from './lease.ts'
+import type { Standing } from './standing.ts'
+
+/** Where a place stands, as of one revision. */
+export interface Sight {
+  readonly token: bigint
+  /** The lease that the place hangs on. */
+  readonly leaseId: bigint
+  readonly ahead: number
+  readonly wanted: boolean
+  /** The nearest places in front that together keep it out: while all of them stand, it can't be granted. */
+  readonly blockers: readonly string[]
+  /** Nobody is in front of those: when one of them goes, it may be this one's turn. */
+  readonly isNext: boolean
+  readonly revision: bigint
+}
+
+type Share = Pick<Entry, 'weight' | 'capacity'>
+
+/** What is asked about one place; etcd takes 128 operations in a transaction. */
+const OPS_PER_LOOK = 3
+export const LOOKS_PER_TXN: number = Math.floor(128 / OPS_PER_LOOK)
+
+export class Look {
+  readonly #keys: Keys
+
+  constructor(keys: Keys) {
+    this.#keys = keys
+  }
+
+  /**
+   * Joins the line, in one step with the look in front: behind all who stand there, unless the place exists or the line
+   * has another capacity. With `alone` only if nobody stands there.
+   */
+  enterTxn({ entry, line, key }: Standing, lease: Lease, value: Buffer, alone: boolean): TxnRequest {
+    const put: RequestOp = { put: { key, value, lease: lease.id } }
+    const failure = [ownKey(key), oldest(line)]
+    if (alone) return { compare: [absent(line.start, line.end)], success: [put], failure }
+    const bounds = this.#keys.capacityBounds(line, entry.capacity)
+    const compare = [absent(key)]
+    if (bounds !== null) compare.push(absent(line.start, bounds.start), absent(bounds.end, line.end))
+    // What was put in the same step is the newest of all: it comes first, before the nearest in front.
+    return { compare, success: [put, nearest(line, entry, {}, 1)], failure }
+  }
+
+  /** The look of a place that has just been put. */
+  entered({ entry }: Standing, lease: Lease, { responses, header: { revision } }: TxnResponse): Sight {
+    const front = (responses[1]?.range?.kvs ?? []).filter((kv) => kv.createRevision < revision)
+    return { token: revision, leaseId: lease.id, wanted: false, revision, ...this.#weigh(entry, front) }
+  }
+
+  /** The place exists already, says the answer of a transaction that did not enter. */
+  isThere({ responses }: TxnResponse): boolean {
+    return found(responses[0]).length > 0
+  }
+
+  /** Refuses a line that others use with another capacity; `response` names its oldest place. */
+  checkCapacity(entry: Entry, response: ResponseOp | undefined): void {
+    const [kv] = found(response)
+    if (kv === undefined) return
+    const capacity = this.#keys.read(kv.key)?.capacity
+    if (capacity === entry.capacity) return
+    const line = JSON.stringify(entry.line)
+    if (capacity === undefined) throw new StoreError(`etcd: a key that is none of Holdfast's stands in line ${line}`)
+    throw new CapacityMismatchError(
+      `line ${line} has capacity ${capacity} while it is in use, asked for ${entry.capacity}`,
+      { line: entry.line },
+    )
+  }
+
+  /** For each place: its own key, the nearest in front, whether anybody is behind. */
+  lookTxn(standings: readonly Standing[]): TxnRequest {
+    return {
+      success: standings.flatMap(({ entry, line, key, token }) => [
+        ownKey(key),
+        nearest(line, entry, { maxCreateRevision: token - 1n }),
+        newest(line, { minCreateRevision: token + 1n }),
+      ]),
+    }
+  }
+
+  /** What the answer says of the place that was asked about as number `at`; null: it is gone. */
+  sight({ entry }: Standing, at: number, { responses, header: { revision } }: TxnResponse): Sight | null {
+    const [own, front, behind] = responses.slice(at * OPS_PER_LOOK, (at + 1) * OPS_PER_LOOK)
+    const [mine] = found(own)
+    if (mine === undefined) return null
+    const { createRevision: token, lease: leaseId } = mine
+    return { token, leaseId, wanted: found(behind).length > 0, revision, ...this.#weigh(entry, found(front)) }
+  }
+
+  /** Asks whether there is room, for one who only asks: all who stand in the line are in front. */
+  roomTxn(line: LineKeys, share: Share): TxnRequest {
+    return { success: [nearest(line, share), oldest(line)] }
+  }
+
+  hasRoom(entry: Entry, { responses }: TxnResponse): boolean {
+    this.checkCapacity(entry, responses[1])
+    return isGranted(entry, this.#weigh(entry, found(responses[0])))
+  }
+
+  #weigh(share: Share, front: readonly KeyValue[]): Pick<Sight, 'ahead' | 'blockers' | 'isNext'> {
+    const blockers: string[] = []
+    let ahead = 0
+    for (const { key } of front) {
+      const text = Buffer.from(key.buffer, key.byteOffset, key.length).toString()
+      ahead += this.#keys.weight(text)
+      blockers.push(text)
+      if (!isGranted(share, { ahead })) return { ahead, blockers, isNext: blockers.length === front.length }
+    }
+    return { ahead, blockers: [], isNext: false }
+  }
+}
+
+/** Absent, for one key or a whole range: no key has a create revision, which is never 0. */
+function absent(key: Uint8Array, rangeEnd?: Uint8Array): Compare {
+  const compare: Compare = { target: 'create', result: '=', key, createRevision: 0n }
+  return rangeEnd === undefined ? compare : { ...compare, rangeEnd }
+}
+
+const ownKey = (key: Uint8Array): RequestOp => ({ range: { key, keysOnly: true } })
+
+/**
+ * The nearest in front come first. So many always decide: each weighs at least 1, and if there are more in front than
+ * would leave room, their number alone keeps it out. One more tells whether it is next.
+ */
+function nearest(line: LineKeys, share: Share, bound: Partial<RangeRequest> = {}, extra = 0): RequestOp {
+  return newest(line, bound, share.capacity - share.weight + 2 + extra)
+}
+
+function newest({ start, end }: LineKeys, bound: Partial<RangeRequest>, limit = 1): RequestOp {
+  const order = { sortTarget: 'create', sortOrder: 'descend' } as const
+  return { range: { key: start, rangeEnd: end, keysOnly: true, limit, ...order, ...bound } }
+}
+
+function oldest({ start, end }: LineKeys): RequestOp {
+  const order = { sortTarget: 'create', sortOrder: 'ascend' } as const
+  return { range: { key: start, rangeEnd: end, keysOnly: true, limit: 1, ...order } }
+}
+
+function found(response: ResponseOp | undefined): readonly KeyValue[] {
+  return response?.range?.kvs ?? []
+}

@@ -1,0 +1,65 @@
+/** A watch on a key or a range that is opened again whenever it ends, until it is closed. */
+import { ClosedError } from '../../core/errors.ts'
+import type { EtcdClient, WatchEvent, Watcher } from './client/index.ts'
+
+const REOPEN_MS = 1_000
+
+export class Lookout {
+  readonly #client: EtcdClient
+  readonly #key: Buffer
+  readonly #rangeEnd: Buffer | undefined
+  readonly #onChange: (events: readonly WatchEvent[]) => void
+  #watcher: Watcher | null = null
+  #timer: NodeJS.Timeout | undefined
+  #closed = false
+
+  /** `onChange` is called without events when some may have been missed. */
+  constructor(
+    client: EtcdClient,
+    key: Buffer,
+    rangeEnd: Buffer | undefined,
+    onChange: (events: readonly WatchEvent[]) => void,
+  ) {
+    this.#client = client
+    this.#key = key
+    this.#rangeEnd = rangeEnd
+    this.#onChange = onChange
+  }
+
+  /** In force once fulfilled. */
+  async open(): Promise<void> {
+    const options = this.#rangeEnd === undefined ? {} : { rangeEnd: this.#rangeEnd }
+    const watcher = await this.#client.watch(this.#key, options, {
+      onEvents: (events) => this.#onChange(events),
+      onEnd: (error) => {
+        if (error instanceof ClosedError) return
+        this.#reopen()
+        this.#onChange([])
+      },
+    })
+    this.#watcher = watcher
+    if (this.#closed) watcher.cancel()
+  }
+
+  /** The same without waiting, however often it takes. */
+  openSoon(): void {
+    this.open().then(
+      () => this.#onChange([]),
+      (error: unknown) => {
+        if (!(error instanceof ClosedError)) this.#reopen()
+      },
+    )
+  }
+
+  close(): void {
+    this.#closed = true
+    clearTimeout(this.#timer)
+    this.#watcher?.cancel()
+  }
+
+  #reopen(): void {
+    if (this.#closed) return
+    this.#timer = setTimeout(() => this.openSoon(), REOPEN_MS)
+    this.#timer.unref()
+  }
+}

@@ -1,0 +1,143 @@
+/**
+ * Who is woken by what. A waiter's own key and the places that keep it out are watched, each key once however many wait
+ * for it, from the revision of the look that named it: what happened since is told, too.
+ */
+import type { Stop, Wake } from '../../driver.ts'
+import { EtcdCompactedError, type EtcdClient, type Watcher } from './client/index.ts'
+import type { LineKeys } from './keys.ts'
+import { Lookout } from './lookout.ts'
+import type { Sight } from './look.ts'
+
+interface KeyVigil {
+  readonly ids: Set<string>
+  readonly watchers: Watcher[]
+  /** The revision of the look, if one of those who wait is next. */
+  nextSince: bigint | null
+}
+
+export class Vigils {
+  readonly #client: EtcdClient
+  readonly #wakes = new Map<string, Wake>()
+  /** Which keys each id watches. */
+  readonly #keysOf = new Map<string, Set<string>>()
+  readonly #vigils = new Map<string, KeyVigil>()
+
+  constructor(client: EtcdClient) {
+    this.#client = client
+  }
+
+  /** How many keys are watched. */
+  get size(): number {
+    return this.#vigils.size
+  }
+
+  add(id: string, wake: Wake): Stop {
+    this.#wakes.set(id, wake)
+    return () => {
+      this.#wakes.delete(id)
+      this.drop(id)
+    }
+  }
+
+  wake(id: string): void {
+    this.#wakes.get(id)?.()
+  }
+
+  /** From now on the id is woken by its own key and by what the look says keeps it out. */
+  await(id: string, ownKey: string, { blockers, isNext, revision }: Sight): void {
+    this.#watch(id, ownKey, blockers, revision, isNext ? revision : null)
+  }
+
+  /** Only what the id watched of its own is left: it is granted, and nobody in front matters any more. */
+  narrow(id: string, ownKey: string, revision: bigint): void {
+    if (this.#keysOf.has(id)) this.#watch(id, ownKey, [], revision, null)
+  }
+
+  drop(id: string): void {
+    const keys = this.#keysOf.get(id)
+    this.#keysOf.delete(id)
+    for (const key of keys ?? []) this.#unwatch(key, id)
+  }
+
+  #watch(id: string, ownKey: string, blockers: readonly string[], revision: bigint, nextSince: bigint | null): void {
+    if (!this.#wakes.has(id)) return
+    const before = this.#keysOf.get(id)
+    const wanted = new Set([ownKey, ...blockers])
+    this.#keysOf.set(id, wanted)
+    for (const key of wanted) {
+      if (before?.has(key)) continue
+      // That its own key went a moment ago is told by the next look, too: for that key what comes from now on will do.
+      if (key === ownKey) this.#join(key, id, [0n], null)
+      else this.#join(key, id, [revision + 1n, 0n], nextSince)
+    }
+    for (const key of before ?? []) if (!wanted.has(key)) this.#unwatch(key, id)
+  }
+
+  /** Wakes on every change in the line, until stopped. In force once fulfilled. */
+  async observe(line: LineKeys, wake: Wake): Promise<Stop> {
+    const lookout = new Lookout(this.#client, line.start, line.end, () => wake())
+    await lookout.open()
+    return () => lookout.close()
+  }
+
+  #join(key: string, id: string, startRevisions: readonly bigint[], nextSince: bigint | null): void {
+    const known = this.#vigils.get(key)
+    // It has been watched since an earlier revision, and what the look saw standing had not been told to be gone.
+    if (known !== undefined) {
+      known.ids.add(id)
+      return
+    }
+    const vigil: KeyVigil = { ids: new Set([id]), watchers: [], nextSince }
+    this.#vigils.set(key, vigil)
+    const observer = {
+      onEvents: () => this.#stir(key, vigil),
+      onEnd: (error: Error) => this.#ended(key, vigil, error),
+    }
+    // One from the look on, so that nothing is missed; if the store has moved on since, etcd serves it from history, which
+    // it looks through ten times a second. One from now on, which is told at once.
+    for (const startRevision of startRevisions) {
+      this.#client.watch(Buffer.from(key), { startRevision }, observer).then(
+        (watcher) => this.#opened(key, vigil, watcher),
+        (error: unknown) => this.#ended(key, vigil, error),
+      )
+    }
+  }
+
+  #opened(key: string, vigil: KeyVigil, watcher: Watcher): void {
+    vigil.watchers.push(watcher)
+    if (this.#vigils.get(key) !== vigil) return watcher.cancel()
+    // A hand-over that came between look and watch would be told from history, late. Who is next looks again instead.
+    const { nextSince } = vigil
+    if (nextSince === null || watcher.nextRevision <= nextSince + 1n) return
+    vigil.nextSince = null
+    for (const id of vigil.ids) this.wake(id)
+  }
+
+  #unwatch(key: string, id: string): void {
+    const vigil = this.#vigils.get(key)
+    if (vigil === undefined || !vigil.ids.delete(id) || vigil.ids.size > 0) return
+    this.#end(key, vigil)
+  }
+
+  #end(key: string, vigil: KeyVigil): void {
+    if (this.#vigils.get(key) === vigil) this.#vigils.delete(key)
+    for (const id of vigil.ids) this.#keysOf.get(id)?.delete(key)
+    for (const watcher of vigil.watchers) watcher.cancel()
+  }
+
+  /** The key went, or was put anew by somebody who breaks the line. Whoever cares looks, and names what to watch next. */
+  #stir(key: string, vigil: KeyVigil): void {
+    const ids = [...vigil.ids]
+    this.#end(key, vigil)
+    for (const id of ids) this.wake(id)
+  }
+
+  /**
+   * No more events. After a compaction a look tells what was missed. After a refusal or a time-out a look at once could
+   * end the same way, again and again: then the next heartbeat looks.
+   */
+  #ended(key: string, vigil: KeyVigil, error: unknown): void {
+    if (error instanceof EtcdCompactedError) this.#stir(key, vigil)
+    else this.#end(key, vigil)
+  }
+}

@@ -1,0 +1,18 @@
+import { afterAll, test } from 'vitest'
+import { requireServers, skipped } from '../../../src/testbed/require.ts'
+import { testbed } from '../../../src/testbed/testbed.ts'
+import { conform } from '../../conform.ts'
+
+test.skipIf(skipped('etcd'))('etcd is there', () => requireServers(['etcd']))
+
+// Cases that use processes need the built driver: npm run build.
+if (!skipped('etcd')) {
+  await requireServers(['etcd'])
+  const bed = await testbed()
+  const { url } = await bed.etcd(1)
+  afterAll(() => bed.close())
+  await conform('etcd, one member', {
+    module: new URL('../../../dist/src/drivers/etcd/index.js', import.meta.url),
+    config: url,
+  })
+}
