@@ -213,9 +213,12 @@ export const laws: Draft[] = [
       if (a.traits.push === 'none') return
       const line = rig.name()
       const [holder, waiter] = [entry(line), entry(line)]
+      let wake = (): void => {}
       const woken = new Promise<void>((resolve) => {
-        void Promise.resolve(b.watch(line, waiter.id, () => resolve())).then((stop) => rig.onClose(async () => stop()))
+        wake = resolve
       })
+      const stop = await b.watch(line, waiter.id, () => wake())
+      rig.onClose(async () => stop())
       await stand(a, holder)
       await stand(b, waiter)
       await a.leave(holder)

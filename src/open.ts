@@ -25,6 +25,10 @@ const SCHEMES: Record<string, Open> = {
   zookeepers: openZookeeper,
   etcd: openEtcd,
   etcds: openEtcd,
+  redis: openRedis,
+  rediss: openRedis,
+  'redis+sentinel': openRedis,
+  'redis+cluster': openRedis,
 }
 
 async function openZookeeper(url: StoreUrl, options: HoldfastOptions): Promise<Driver> {
@@ -80,6 +84,11 @@ export async function openDriver(
   checkInstanceOptions(merged)
   const open = SCHEMES[url.scheme] as Open
   return { driver: await open(url, merged), options: merged }
+}
+
+async function openRedis(url: StoreUrl, options: HoldfastOptions): Promise<Driver> {
+  const { openRedisUrl } = await import('./drivers/redis/open.ts')
+  return openRedisUrl(`${url.scheme}:${url.rest}`, options)
 }
 
 function isDriver(store: unknown): store is Driver {

@@ -1,0 +1,73 @@
+/**
+ * Embeds the scripts of a driver, `src/drivers/<store>/lua/*.lua` and `sql/*.sql`, into its `scripts.generated.ts`.
+ * `node scripts/embed.js` writes, `node scripts/embed.js --check` fails if what is there is not fresh.
+ * A line `--@include other.lua` stands for that file; a file that is only included by others gives no script of its own.
+ * Lines that are nothing but a comment are left out: the text travels to the server.
+ */
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const DRIVERS = fileURLToPath(new URL('../src/drivers', import.meta.url))
+const check = process.argv.includes('--check')
+/** @type {string[]} */
+const stale = []
+const INCLUDE = /^--@include (\S+)$/gm
+
+for (const store of readdirSync(DRIVERS)) {
+  const folders = ['lua', 'sql'].map((kind) => join(DRIVERS, store, kind)).filter((folder) => existsSync(folder))
+  if (folders.length === 0) continue
+  const target = join(DRIVERS, store, 'scripts.generated.ts')
+  const text = generated(folders)
+  if (existsSync(target) && readFileSync(target, 'utf8') === text) continue
+  if (check) stale.push(target)
+  else writeFileSync(target, text)
+}
+
+if (stale.length > 0) {
+  console.error(`not fresh, run node scripts/embed.js: ${stale.join(', ')}`)
+  process.exit(1)
+}
+
+/** @param {readonly string[]} folders */
+function generated(folders) {
+  const scripts = folders.flatMap((folder) => {
+    const names = readdirSync(folder).toSorted()
+    const texts = new Map(names.map((name) => [name, readFileSync(join(folder, name), 'utf8')]))
+    const included = new Set([...texts.values()].flatMap((text) => [...text.matchAll(INCLUDE)].map((m) => m[1])))
+    return names.filter((name) => !included.has(name)).map((name) => [constant(name), whole(name, texts)])
+  })
+  const lines = scripts.map(([name, text]) => `export const ${name}: string = ${quoted(text)}\n`)
+  return `/** Made by scripts/embed.js from the script files beside it. Do not edit. */\n\n${lines.join('\n')}`
+}
+
+/**
+ * @param {string} name
+ * @param {ReadonlyMap<string, string>} texts
+ * @returns {string}
+ */
+function whole(name, texts) {
+  const text = texts.get(name)
+  if (text === undefined) throw new Error(`${name} is included, but there is no such file`)
+  return text
+    .split('\n')
+    .map((line) => {
+      const other = line.match(/^--@include (\S+)$/)?.[1]
+      if (other !== undefined) return whole(other, texts)
+      return /^\s*(--.*)?$/.test(line) ? '' : `${line.trim()}\n`
+    })
+    .join('')
+}
+
+/** @param {string} name */
+function constant(name) {
+  return name
+    .replace(/\.\w+$/, '')
+    .replace(/\W/g, '_')
+    .toUpperCase()
+}
+
+/** @param {string} text */
+function quoted(text) {
+  return `\`${text.replace(/[\\`]|\$\{/g, '\\$&')}\``
+}

@@ -1,0 +1,50 @@
+/** Reads what the scripts answer. */
+import { CapacityMismatchError, StoreError } from '../../core/errors.ts'
+import type { CellView, Entry, Instant, LineView, Place } from '../../driver.ts'
+import { placeView } from '../view.ts'
+
+/** A place as enter and touch give it: a token, an array, or nothing. */
+export function readPlace(reply: unknown, entry: Entry, since: Instant): Place | null {
+  if (reply === null || reply === undefined) return null
+  if (!Array.isArray(reply)) return { token: BigInt(reply as number), ahead: 0, recheckMs: null, since, wanted: false }
+  const [token, ahead, recheckMs, wanted] = reply.map(Number) as [number, number, number, number]
+  if (token === -1) {
+    throw new CapacityMismatchError(
+      `line ${JSON.stringify(entry.line)} has capacity ${ahead} while it is in use, asked for ${entry.capacity}`,
+      { line: entry.line },
+    )
+  }
+  return { token: BigInt(token), ahead, recheckMs: recheckMs < 0 ? null : recheckMs, since, wanted: wanted === 1 }
+}
+
+export function readPlaces(reply: unknown, entries: readonly Entry[], since: Instant): (Place | null)[] {
+  const places = listOf(reply)
+  return entries.map((entry, i) => readPlace(places[i], entry, since))
+}
+
+export function readCell(reply: unknown): CellView {
+  // Nothing at the end of a list may be left out by the server.
+  const [version, nonce, value] = listOf(reply) as [number, string?, string?]
+  return { version: BigInt(version), value: value ?? null, nonce: nonce ?? null }
+}
+
+/** A line as `view` gives it; null when nobody is in it. Who holds is decided here by the one rule: the front that fits. */
+export function readView(name: string, reply: unknown): LineView | null {
+  if (reply === null || reply === undefined) return null
+  const [given, all] = listOf(reply)
+  const capacity = Number(given)
+  const places = listOf(all).map((item) => {
+    const [token, weight, ageMs, leftMs, data] = listOf(item)
+    const stored = { token: BigInt(token as number), weight: Number(weight), data: String(data) }
+    return placeView(stored, { ageMs: Number(ageMs), leftMs: Number(leftMs) })
+  })
+  let used = 0
+  const blocked = places.findIndex(({ weight }) => (used += weight) > capacity)
+  const cut = blocked < 0 ? places.length : blocked
+  return { name, capacity, holders: places.slice(0, cut), waiters: places.slice(cut) }
+}
+
+export function listOf(reply: unknown): readonly unknown[] {
+  if (Array.isArray(reply)) return reply
+  throw new StoreError(`a script of ours was answered with ${typeof reply} where a list belongs: is this a Redis?`)
+}

@@ -1,0 +1,235 @@
+/** The Redis driver: each step of a line is one script on one key, judged by the server's clock. */
+import type { HoldfastError } from '../../core/errors.ts'
+import { instant } from '../../core/validity.ts'
+import type { CellView, Change, Driver, Entry, LineView, Place, Stop, Traits, Wake } from '../../driver.ts'
+import { system } from '../../system.ts'
+import { listOf, readCell, readPlace, readPlaces, readView } from './answers.ts'
+import { kindOf, replyOf, translate } from './faults.ts'
+import { Inbox } from './inbox.ts'
+import { Keys } from './keys.ts'
+import type { Settings } from './options.ts'
+import { BREAK, ENTER, LEAVE, OBSERVE, SWAP, TAKE, TOUCH, VIEW } from './scripts.generated.ts'
+import { survey } from './survey.ts'
+import type { Transport } from './transport.ts'
+import type { Argument } from './wire/encode.ts'
+import { type Script, script } from './wire/script.ts'
+
+const SCRIPTS = {
+  enter: script(ENTER),
+  touch: script(TOUCH),
+  leave: script(LEAVE),
+  break: script(BREAK),
+  view: script(VIEW),
+  observe: script(OBSERVE),
+  swap: script(SWAP),
+  take: script(TAKE),
+} as const
+
+const TRAITS: Traits = Object.freeze({
+  fair: true,
+  fenced: true,
+  counting: true,
+  push: 'answer',
+  ttlMsMin: 50,
+  scope: 'network',
+  safety:
+    'Holds while one primary keeps its data and its clock does not jump. A failover, a restart without data or an eviction may forget a hold that was confirmed; tokens still rise then, unless the clock went back as well.',
+})
+
+/** How long a deleted cell remembers who deleted it, so that a repeated delete can be told that it had succeeded. */
+const GRAVE_MS = 600_000
+/** Lines in one look, and places shown of each. */
+const VIEW_LINES = 50
+const VIEW_PLACES = 10_000
+
+/** A rate limit: `burst` at once, one more every `intervalMs`. */
+export interface Rate {
+  /** 1 to 1 000 000. */
+  readonly burst: number
+  /** 0.001 to 86 400 000. */
+  readonly intervalMs: number
+}
+
+/** What became of a wish to take. */
+export interface Taken {
+  readonly taken: boolean
+  /** How many could be taken now. */
+  readonly left: number
+  /** How long until the same wish could be granted; 0 when it was. */
+  readonly retryMs: number
+}
+
+export class RedisDriver implements Driver {
+  readonly name = 'redis'
+  readonly traits: Traits = TRAITS
+  readonly #transport: Transport
+  readonly #keys: Keys
+  readonly #inbox: Inbox
+  readonly #retentionMs: number
+  #last = { capacity: 0, ttlMs: 0, weight: 0, text: '' }
+  #closing: Promise<void> | null = null
+
+  constructor(transport: Transport, settings: Settings) {
+    this.#transport = transport
+    this.#keys = new Keys(settings.prefix)
+    this.#retentionMs = settings.retentionMs
+    this.#inbox = new Inbox(transport, this.#keys, system.randomId().slice(0, 16), (line, ms) =>
+      this.#run(SCRIPTS.observe, this.#keys.line(line), [ms, this.#retentionMs], line),
+    )
+  }
+
+  /** Connects and looks at the server. Not needed: without it the first use connects, and what is wrong is said then. */
+  async open(): Promise<void> {
+    try {
+      await this.#transport.open()
+      await survey(this.#transport)
+    } catch (error) {
+      throw this.#fault(error)
+    }
+  }
+
+  enter(entry: Entry, wait: boolean): Promise<Place | null> {
+    const since = instant(system)
+    const { ttlMs, line } = entry
+    const args = [this.#sent(entry), ttlMs, ttlMs + this.#retentionMs, wait ? '1' : '0']
+    return this.#transport.run(SCRIPTS.enter, this.#keys.line(line), args).then(
+      (reply) => readPlace(reply, entry, since),
+      (error: unknown) => this.#reject(error, line),
+    )
+  }
+
+  async touch(entries: readonly Entry[]): Promise<(Place | null)[]> {
+    const since = instant(system)
+    const byLine = new Map<string, Entry[]>()
+    for (const entry of entries) {
+      const same = byLine.get(entry.line)
+      if (same === undefined) byLine.set(entry.line, [entry])
+      else same.push(entry)
+    }
+    const calls = this.#transport.joins ? [[...byLine.values()]] : [...byLine.values()].map((same) => [same])
+    const places = new Map<Entry, Place | null>()
+    await Promise.all(
+      calls.map(async (lines) => {
+        const keys = lines.flatMap(([first]) => this.#keys.line((first as Entry).line))
+        const args: Argument[] = [this.#retentionMs]
+        for (const same of lines) args.push(same.length, ...same.map(({ id }) => id))
+        const asked = lines.flat()
+        const reply = await this.#run(SCRIPTS.touch, keys, args, asked[0]?.line)
+        for (const [i, place] of readPlaces(reply, asked, since).entries()) places.set(asked[i] as Entry, place)
+      }),
+    )
+    return entries.map((entry) => places.get(entry) ?? null)
+  }
+
+  leave(entry: Entry, afterMs = 0): Promise<void> {
+    const { line, id, ttlMs } = entry
+    const args = afterMs > 0 ? [id, this.#retentionMs, ttlMs, afterMs] : [id, this.#retentionMs, ttlMs]
+    return this.#transport.run(SCRIPTS.leave, this.#keys.line(line), args).then(
+      () => undefined,
+      (error: unknown) => this.#reject(error, line),
+    )
+  }
+
+  watch(line: string, id: string | null, wake: Wake): Stop | Promise<Stop> {
+    if (id === null) return this.#inbox.observe(line, wake).catch((error: unknown) => this.#reject(error, line))
+    const watch = this.#inbox.watch(id, wake)
+    return typeof watch === 'function' ? watch : watch.catch((error: unknown) => this.#reject(error, line))
+  }
+
+  async *list(prefix: string): AsyncGenerator<LineView> {
+    const seen = new Set<string>()
+    const { keyPrefix, joins } = this.#transport
+    try {
+      for await (const keys of this.#transport.scan(keyPrefix + this.#keys.pattern(prefix))) {
+        const names: string[] = []
+        for (const key of keys) {
+          const name = this.#keys.nameOf(key.slice(keyPrefix.length))
+          if (name === null || seen.has(name)) continue
+          seen.add(name)
+          names.push(name)
+        }
+        const step = joins ? VIEW_LINES : 1
+        for (let i = 0; i < names.length; i += step) yield* await this.#look(names.slice(i, i + step))
+      }
+    } catch (error) {
+      throw this.#fault(error)
+    }
+  }
+
+  async swap(key: string, change: Change | null): Promise<CellView> {
+    const args =
+      change === null
+        ? []
+        : [
+            String(change.version),
+            change.next === null ? 0 : 1,
+            change.next ?? '',
+            change.ttlMs,
+            change.nonce,
+            GRAVE_MS,
+            this.#retentionMs,
+          ]
+    return readCell(await this.#run(SCRIPTS.swap, [this.#keys.cell(key)], args))
+  }
+
+  async break(line: string, now: boolean): Promise<number> {
+    return Number(await this.#run(SCRIPTS.break, this.#keys.line(line), [now ? 1 : 0, this.#retentionMs], line))
+  }
+
+  /** Takes `count` from a rate limit in one call. A request that got no answer may have taken: asked again, it takes again. */
+  async take(key: string, rate: Rate, count = 1): Promise<Taken> {
+    const args = [rate.burst, Math.round(rate.intervalMs * 1_000), count]
+    const reply = listOf(await this.#run(SCRIPTS.take, [this.#keys.bucket(key)], args))
+    const [taken, left, retryUs] = reply.map(Number) as [number, number, number]
+    return { taken: taken === 1, left: Math.max(0, left), retryMs: retryUs / 1_000 }
+  }
+
+  close(): Promise<void> {
+    if (this.#closing === null) {
+      this.#inbox.close()
+      this.#closing = this.#transport.close()
+    }
+    return this.#closing
+  }
+
+  /** A place as its owner sends it and the server stores it; see lua/line.lua. Most are like the one before. */
+  #sent(entry: Entry): string {
+    const { capacity, ttlMs, weight, id, data } = entry
+    const last = this.#last
+    if (last.capacity !== capacity || last.ttlMs !== ttlMs || last.weight !== weight) {
+      const text = `${pad(capacity, 7)}${pad(ttlMs, 8)}${pad(weight, 7)}0`
+      this.#last = { capacity, ttlMs, weight, text }
+    }
+    return this.#last.text + id + this.#inbox.id + data
+  }
+
+  async #look(names: readonly string[]): Promise<LineView[]> {
+    const keys = names.flatMap((name) => this.#keys.line(name))
+    const replies = listOf(await this.#run(SCRIPTS.view, keys, [VIEW_PLACES]))
+    return names.map((name, i) => readView(name, replies[i])).filter((view) => view !== null)
+  }
+
+  async #run(of: Script, keys: readonly string[], args: readonly Argument[], line?: string): Promise<unknown> {
+    try {
+      return await this.#transport.run(of, keys, args)
+    } catch (error) {
+      throw this.#fault(error, line)
+    }
+  }
+
+  #reject(error: unknown, line: string): never {
+    throw this.#fault(error, line)
+  }
+
+  /** What the driver rejects with instead. */
+  #fault(error: unknown, line?: string): HoldfastError {
+    const reply = replyOf(error)
+    // What was the primary is none any more: behind the same name another server may answer by now.
+    if (reply !== null && kindOf(reply) === 'READONLY') this.#transport.reconnect()
+    return translate(error, this.#transport.where, line)
+  }
+}
+
+function pad(value: number, width: number): string {
+  return String(value).padStart(width, '0')
+}

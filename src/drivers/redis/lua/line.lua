@@ -1,0 +1,300 @@
+-- The places of one line. Included by the scripts that meet more than a free line or a lone place; it runs nothing itself.
+--
+-- A line is one string (KEYS: the line), in one of three forms, told apart by their first three bytes:
+--   hf0  nobody is in it: when the key expires (6 bytes), the last token (8 bytes)
+--   hf1  one place, granted, nothing else: when the key expires, the place
+--   hf2  anything else: the header below, then the first place if there is one
+-- A place is its token (8 bytes), when it lapses (6 bytes), and what its owner sent, as text of fixed widths: capacity (7),
+-- ttl (8), weight (7), 0 or 1 if broken, id (32), inbox (16), data.
+-- The other places stand in a hash beside it (KEYS: the queue): number -> place, id -> number. Numbers run from `head`
+-- (the first place, kept in the string) to `tail`; those up to `granted` are granted. A gap is a place that left.
+-- The same hash remembers ids that left before they entered: 'x' .. id -> until when, 'g' .. n -> id, in order of burial.
+-- All times are milliseconds of the server's own clock.
+
+local HEADER = '<c3I4dI4I4I4I4I4I4I4I6I6I6I6'
+local HEADER_BYTES = 67
+-- In one call no more graves than this are cleared, so that no call is long.
+local GRAVES_PER_CALL = 16
+-- Past every lapse, and still six bytes.
+local NEVER = 281474976710655
+
+local function makePlace(token, lapse, sent)
+  local capacity, ttl, weight, broken, id, inbox = struct.unpack('c7c8c7c1c32c16', sent)
+  return {
+    token = token, lapse = lapse, sent = sent, id = id, inbox = inbox, broken = broken == '1',
+    capacity = tonumber(capacity), ttl = tonumber(ttl), weight = tonumber(weight),
+  }
+end
+
+local function readPlace(raw, from)
+  local token, lapse = struct.unpack('<dI6', raw, from)
+  return makePlace(token, lapse, string.sub(raw, from + 14))
+end
+
+local function writePlace(place)
+  return struct.pack('<dI6', place.token, place.lapse) .. place.sent
+end
+
+local function breakPlace(place)
+  place.broken = true
+  place.sent = string.sub(place.sent, 1, 22) .. '1' .. string.sub(place.sent, 24)
+end
+
+local function loadLine(key, queue, retention, raw)
+  local line = {
+    key = key, queue = queue, retention = retention,
+    capacity = 0, token = 0, used = 0, count = 0, head = 0, granted = 0, tail = 0,
+    graveHead = 0, graveTail = 0, observed = 0, lapsesFrom = 0, queueKeep = 0, keep = 0, pushes = {},
+    -- `latest`: the latest lapse that this call has put into the queue. `dirty`: to be written back. `changed`: somebody came, went, or was granted.
+    latest = 0, dirty = false, changed = false,
+  }
+  if not raw then return line end
+  local form = string.sub(raw, 1, 3)
+  if form == 'hf0' then
+    line.keep, line.token = struct.unpack('<I6d', raw, 4)
+  elseif form == 'hf1' then
+    local front = readPlace(raw, 10)
+    line.keep = struct.unpack('<I6', raw, 4)
+    line.front, line.token, line.used, line.lapsesFrom = front, front.token, front.weight, front.lapse
+    line.capacity = front.capacity
+    line.count, line.head, line.granted, line.tail = 1, 1, 1, 1
+  elseif form == 'hf2' then
+    local _
+    _, line.capacity, line.token, line.used, line.count, line.head, line.granted, line.tail, line.graveHead,
+      line.graveTail, line.observed, line.lapsesFrom, line.queueKeep, line.keep = struct.unpack(HEADER, raw)
+    if #raw > HEADER_BYTES then line.front = readPlace(raw, HEADER_BYTES + 1) end
+  else
+    return nil
+  end
+  return line
+end
+
+-- Writes the line back. Its expiry covers the latest place and the memory of its token. It is set ahead, so that most writes
+-- leave it as it is, which is cheaper; and it only grows, until nobody is in the line and it is further off than it need be.
+-- A release and a renewal must also work on a server that is out of memory: Redis refuses a script's writes only until the
+-- script has made one, and PEXPIREAT is never refused.
+local function saveLine(line, now)
+  if not line.dirty then return end
+  local front, retention, before = line.front, line.retention, line.keep
+  local needed = math.max(now, front and front.lapse or 0, line.latest) + retention
+  if line.observed > needed then needed = line.observed end
+  local isEmpty = line.count == 0 and line.graveTail == line.graveHead and line.observed <= now
+  if line.keep < needed or (isEmpty and line.keep > needed + 2 * retention) then line.keep = needed + retention end
+
+  local raw
+  if isEmpty then
+    raw = struct.pack('<c3I6d', 'hf0', line.keep, line.token)
+  elseif line.count == 1 and line.graveTail == line.graveHead and line.observed <= now and front.token == line.token then
+    raw = struct.pack('<c3I6', 'hf1', line.keep) .. writePlace(front)
+  else
+    if line.count < 2 and line.graveTail == line.graveHead then line.queueKeep = 0 end
+    raw = struct.pack(
+      HEADER, 'hf2', line.capacity, line.token, line.used, line.count, line.head, line.granted, line.tail,
+      line.graveHead, line.graveTail, line.observed, line.lapsesFrom, line.queueKeep, line.keep
+    )
+    if front then raw = raw .. writePlace(front) end
+  end
+  if line.keep == before then
+    local written = redis.pcall('SET', line.key, raw, 'KEEPTTL')
+    if not written.err then return end
+  end
+  local written = redis.pcall('SET', line.key, raw, 'PXAT', line.keep)
+  if written.err then
+    redis.call('PEXPIREAT', line.key, line.keep)
+    redis.call('SET', line.key, raw, 'KEEPTTL')
+  end
+end
+
+-- The queue must live as long as its latest place. Set ahead by one more ttl, so that not every renewal has to move it.
+local function keepQueue(line, lapse, ttl)
+  if lapse > line.latest then line.latest = lapse end
+  if lapse <= line.queueKeep then return end
+  line.queueKeep = lapse + ttl
+  redis.call('PEXPIREAT', line.queue, line.queueKeep)
+end
+
+local function putPlace(line, number, place)
+  line.dirty = true
+  if number == line.head then
+    line.front = place
+  else
+    local written = redis.pcall('HSET', line.queue, number, writePlace(place))
+    if type(written) == 'table' then
+      -- Out of memory: as in saveLine.
+      redis.call('PEXPIREAT', line.queue, line.queueKeep)
+      redis.call('HSET', line.queue, number, writePlace(place))
+    end
+    keepQueue(line, place.lapse, place.ttl)
+  end
+end
+
+local function getPlace(line, number)
+  if number == line.head then return line.front end
+  local raw = redis.call('HGET', line.queue, number)
+  return raw and readPlace(raw, 1)
+end
+
+-- The place with this id, and its number; nothing if there is none.
+local function findPlace(line, id)
+  if line.count == 0 then return nil end
+  if line.front and line.front.id == id then return line.front, line.head end
+  if line.count == 1 then return nil end
+  local number = tonumber(redis.call('HGET', line.queue, id))
+  -- Numbers begin anew after a loss of the line; what the queue still says of an old one is not to be believed.
+  if not number or number <= line.head or number > line.tail then return nil end
+  local place = getPlace(line, number)
+  if place and place.id == id then return place, number end
+end
+
+-- Takes a place out. When it was the first, the next one moves into the string.
+local function removePlace(line, number, place)
+  line.changed, line.dirty = true, true
+  line.count = line.count - 1
+  if number <= line.granted then line.used = line.used - place.weight end
+  if number ~= line.head then
+    redis.call('HDEL', line.queue, number, place.id)
+    return
+  end
+  line.front = nil
+  if line.count > 0 then
+    for next = number + 1, line.tail do
+      local raw = redis.call('HGET', line.queue, next)
+      if raw then
+        line.front, line.head = readPlace(raw, 1), next
+        redis.call('HDEL', line.queue, next, line.front.id)
+        return
+      end
+    end
+  end
+  -- Nobody is left, or the queue was lost (evicted): then its waiters find out by their next heartbeat.
+  line.count, line.used, line.head, line.granted, line.tail, line.lapsesFrom = 0, 0, 0, 0, 0, 0
+end
+
+local function pushTo(line, place, message)
+  local pushes = line.pushes
+  pushes[place.inbox] = pushes[place.inbox] and pushes[place.inbox] .. ',' .. message or message
+end
+
+-- Removes who has lapsed among the granted, then lets in who now fits, in order, and tells them. Those behind the first
+-- that does not fit are not looked at: they are blocked, whether they live or not.
+local function settleLine(line, now)
+  if line.count > 0 and now >= line.lapsesFrom then
+    local from = NEVER
+    for number = line.head, line.granted do
+      local place = line.count > 0 and getPlace(line, number)
+      if place then
+        if place.lapse <= now then
+          removePlace(line, number, place)
+        elseif place.lapse < from then
+          from = place.lapse
+        end
+      end
+    end
+    line.lapsesFrom = from
+    line.dirty = true
+  end
+  -- With the granted ones all gone, the first waiter has moved up, past `granted`.
+  if line.granted < line.head then line.granted = line.head - 1 end
+  if line.count == 0 then return end
+  if line.used == 0 then line.lapsesFrom = NEVER end
+  for number = line.granted + 1, line.tail do
+    local place = getPlace(line, number)
+    if place then
+      if place.lapse <= now then
+        removePlace(line, number, place)
+        if line.count == 0 then return end
+      elseif line.used + place.weight <= line.capacity then
+        line.used = line.used + place.weight
+        line.granted = number
+        line.changed, line.dirty = true, true
+        if place.lapse < line.lapsesFrom then line.lapsesFrom = place.lapse end
+        pushTo(line, place, place.id .. string.format(' %.0f', place.token))
+      else
+        return
+      end
+    else
+      line.granted = number
+    end
+  end
+end
+
+-- Gaps are passed over one by one, and numbers have four bytes: before either hurts, the places are numbered anew.
+-- (One reader stays for an hour, a million come and go behind it; or a busy line is never empty for days.)
+local function renumberLine(line)
+  if line.tail - line.head < 2 * line.count + 256 and line.tail < 2000000000 then return end
+  local fields = redis.call('HGETALL', line.queue)
+  local numbers, places = {}, {}
+  for i = 1, #fields, 2 do
+    -- An id may look like a number, but is longer.
+    local number = #fields[i] <= 10 and tonumber(fields[i])
+    if number and number > line.head and number <= line.tail then
+      numbers[#numbers + 1] = number
+      places[number] = fields[i + 1]
+    end
+  end
+  table.sort(numbers)
+  local granted = 1
+  for i, number in ipairs(numbers) do
+    if number <= line.granted then granted = i + 1 end
+    if number ~= i + 1 then
+      redis.call('HSET', line.queue, i + 1, places[number], readPlace(places[number], 1).id, i + 1)
+      redis.call('HDEL', line.queue, number)
+    end
+  end
+  line.head, line.granted, line.tail, line.count = 1, granted, #numbers + 1, #numbers + 1
+  line.dirty = true
+end
+
+-- Tells the newly granted, each process in one message, and whoever observes the line.
+local function tellLine(line, now)
+  for inbox, message in pairs(line.pushes) do
+    redis.call('PUBLISH', string.match(line.key, '^[^{]*') .. 'inbox:' .. inbox, message)
+  end
+  if line.changed and line.observed > now then redis.call('PUBLISH', line.key .. ':o', '') end
+end
+
+-- { token, weight in front, ms until the earliest of those in front can lapse or -1, whether somebody stands behind }
+local function answerFor(line, number, place, now)
+  local wanted = number < line.tail and line.count > 1 and 1 or 0
+  if number <= line.granted then return { place.token, line.used - place.weight, -1, wanted } end
+  local recheck = line.lapsesFrom
+  if line.capacity > 1 and number > line.granted + 1 then
+    local blocker = getPlace(line, line.granted + 1)
+    if blocker and blocker.lapse < recheck then recheck = blocker.lapse end
+  end
+  -- Blocked: the weights in front, as far as they must be counted to know that.
+  return { place.token, math.max(line.used, line.capacity - place.weight + 1), math.max(0, recheck - now), wanted }
+end
+
+local function clearGraves(line, now)
+  local left = GRAVES_PER_CALL
+  while line.graveHead < line.graveTail and left > 0 do
+    local id = redis.call('HGET', line.queue, 'g' .. line.graveHead)
+    if id then
+      local ends = redis.call('HGET', line.queue, 'x' .. id)
+      if ends and tonumber(ends) > now then return end
+      redis.call('HDEL', line.queue, 'g' .. line.graveHead, 'x' .. id)
+    end
+    line.dirty = true
+    line.graveHead = line.graveHead + 1
+    left = left - 1
+  end
+end
+
+local function isBuried(line, id, now)
+  if line.graveHead == line.graveTail then return false end
+  local ends = redis.call('HGET', line.queue, 'x' .. id)
+  return ends and tonumber(ends) > now
+end
+
+-- leave overtook its own enter: for one ttl an enter of this id finds that it is too late.
+local function buryId(line, id, now, ttl)
+  clearGraves(line, now)
+  local lapse = now + 1 + ttl
+  if redis.call('HSET', line.queue, 'x' .. id, string.format('%.0f', lapse)) == 1 then
+    redis.call('HSET', line.queue, 'g' .. line.graveTail, id)
+    line.graveTail = line.graveTail + 1
+  end
+  keepQueue(line, lapse, ttl)
+  line.dirty = true
+end

@@ -1,0 +1,29 @@
+-- Shows lines to people; changes nothing. Of a very long line only the first places are shown.
+-- KEYS  for each line: the line, its queue
+-- ARGV  how many places to show at most, of each line
+-- Gives for each line { capacity, places }, each place as { token, weight, age ms, ms left, data }; nil: nobody is in it.
+--@include line.lua
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local limit = tonumber(ARGV[1])
+local views = {}
+for i = 1, #KEYS, 2 do
+  local raw = redis.call('GET', KEYS[i])
+  local line = raw and loadLine(KEYS[i], KEYS[i + 1], 0, raw)
+  local view = false
+  if line and line.count > 0 then
+    local places = {}
+    for number = line.head, line.tail do
+      local place = getPlace(line, number)
+      if place and place.lapse > now then
+        -- A token is the time of entering in microseconds, unless the clock went back.
+        local age = math.max(0, now - math.floor(place.token / 1000))
+        places[#places + 1] = { place.token, place.weight, age, place.lapse - now, string.sub(place.sent, 72) }
+        if #places >= limit then break end
+      end
+    end
+    if #places > 0 then view = { line.capacity, places } end
+  end
+  views[#views + 1] = view
+end
+return views

@@ -1,0 +1,41 @@
+/** The options of a Redis store: checked once, before any I/O. */
+import { checkKeys, checkText, checkWhole } from '../../core/check.ts'
+import { UsageError } from '../../core/errors.ts'
+
+export interface RedisOptions {
+  /** What all keys and channels begin with. Default 'holdfast'; 1 to 128 bytes, without braces. */
+  readonly prefix?: string
+  /** How long the first connection may take. Default 5 000; 1 to 600 000. Only for a URL. */
+  readonly connectTimeoutMs?: number
+  /** How long one command may take, waiting for a connection included. Default 5 000; 1 to 600 000. Only for a URL. */
+  readonly commandTimeoutMs?: number
+  /**
+   * How long the last token of an empty line is remembered, at least; at most three times as long. Default 60 000; 1 000
+   * to 86 400 000. A forgotten line's token is the server's time: by so much may that clock step back and none falls.
+   */
+  readonly retentionMs?: number
+}
+
+export type Settings = Readonly<Required<RedisOptions>>
+
+const KEYS = ['prefix', 'connectTimeoutMs', 'commandTimeoutMs', 'retentionMs']
+
+export function resolveSettings(options: RedisOptions | undefined): Settings {
+  checkKeys('Redis options', options, KEYS)
+  const {
+    prefix = 'holdfast',
+    connectTimeoutMs = 5_000,
+    commandTimeoutMs = 5_000,
+    retentionMs = 60_000,
+  } = options ?? {}
+  checkText('prefix', prefix, 128)
+  if (prefix === '' || /[{}]/.test(prefix)) {
+    throw new UsageError(`prefix must be 1 to 128 bytes without braces, given ${JSON.stringify(prefix)}`)
+  }
+  return Object.freeze({
+    prefix,
+    connectTimeoutMs: checkWhole('connectTimeoutMs', connectTimeoutMs, 1, 600_000),
+    commandTimeoutMs: checkWhole('commandTimeoutMs', commandTimeoutMs, 1, 600_000),
+    retentionMs: checkWhole('retentionMs', retentionMs, 1_000, 86_400_000),
+  })
+}

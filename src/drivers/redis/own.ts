@@ -1,0 +1,93 @@
+/** One Redis server over our own connection. */
+import type { Settings } from './options.ts'
+import type { Confirmed, Transport, Wait } from './transport.ts'
+import { Connection } from './wire/connection.ts'
+import type { Argument } from './wire/encode.ts'
+import { ReplyError } from './wire/errors.ts'
+import type { ConnectionOptions } from './wire/options.ts'
+import type { Script } from './wire/script.ts'
+
+const SCAN_COUNT = 500
+
+export class OwnTransport implements Transport {
+  readonly where: string
+  readonly keyPrefix = ''
+  readonly joins = true
+  onGap: () => void = () => undefined
+  readonly #connection: Connection
+  readonly #options: ConnectionOptions
+  /** Only where the server speaks RESP2: there a connection that listens can't ask. */
+  #listener: Connection | null = null
+
+  constructor(target: ConnectionOptions, settings: Pick<Settings, 'connectTimeoutMs' | 'commandTimeoutMs'>) {
+    this.#options = {
+      ...target,
+      connectTimeoutMs: settings.connectTimeoutMs,
+      commandTimeoutMs: settings.commandTimeoutMs,
+      clientName: 'holdfast',
+      queueLimit: 1_000_000,
+      events: { onResubscribed: () => this.onGap() },
+    }
+    this.#connection = new Connection(this.#options)
+    this.where = `${target.host ?? '127.0.0.1'}:${target.port ?? 6379}`
+  }
+
+  open(): Promise<void> {
+    return this.#connection.connect()
+  }
+
+  run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
+    return this.#connection.run(script, keys, args)
+  }
+
+  async runAndWait(script: Script, keys: readonly string[], args: readonly Argument[], wait: Wait): Promise<Confirmed> {
+    const rest = [keys.length, ...keys, ...args]
+    try {
+      return await this.#andWait(['EVALSHA', script.sha1, ...rest], wait)
+    } catch (error) {
+      if (!(error instanceof ReplyError) || error.kind !== 'NOSCRIPT') throw error
+      return this.#andWait(['EVAL', script.lua, ...rest], wait)
+    }
+  }
+
+  command(args: readonly Argument[]): Promise<unknown> {
+    return this.#connection.command(args)
+  }
+
+  async *scan(pattern: string): AsyncGenerator<readonly string[]> {
+    let cursor = '0'
+    do {
+      const args = ['SCAN', cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT, 'TYPE', 'string']
+      const [next, keys] = (await this.#connection.command(args)) as [string, string[]]
+      yield keys
+      cursor = next
+    } while (cursor !== '0')
+  }
+
+  async subscribe(channel: string, onMessage: (message: string) => void): Promise<void> {
+    await this.#connection.connect()
+    if (this.#connection.protocol === 2) this.#listener ??= new Connection({ ...this.#options, protocol: 2 })
+    await (this.#listener ?? this.#connection).subscribe(channel, onMessage)
+  }
+
+  unsubscribe(channel: string): Promise<void> {
+    return (this.#listener ?? this.#connection).unsubscribe(channel)
+  }
+
+  reconnect(): void {
+    this.#connection.reconnect('it has become a replica')
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#connection.close(), this.#listener?.close()])
+  }
+
+  /** Both leave in one write, on one connection: WAIT speaks of the writes of its own connection only. */
+  async #andWait(args: readonly Argument[], wait: Wait): Promise<Confirmed> {
+    const both = [this.#connection.command(args), this.#connection.command(['WAIT', wait.replicas, wait.timeoutMs])]
+    const [reply, waited] = await Promise.allSettled(both)
+    if (reply?.status === 'rejected') throw reply.reason
+    if (waited?.status === 'rejected') throw waited.reason
+    return { reply: reply?.value, replicas: Number(waited?.value) }
+  }
+}

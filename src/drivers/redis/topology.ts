@@ -1,0 +1,106 @@
+/** `redis+sentinel://` and `redis+cluster://`: parsed here, carried by ioredis, which is loaded only then. */
+import { MissingClientError, UsageError } from '../../core/errors.ts'
+import { type IoredisClient, IoredisTransport } from './ioredis.ts'
+import type { Settings } from './options.ts'
+import { parseRedisUrl } from './wire/url.ts'
+
+export interface Topology {
+  readonly kind: 'sentinel' | 'cluster'
+  readonly hosts: readonly { readonly host: string; readonly port: number }[]
+  readonly username?: string
+  readonly password?: string
+  /** Of Sentinel: the name that it knows the primary by. */
+  readonly master: string
+  readonly db: number
+}
+
+interface Ioredis {
+  readonly Redis: new (options: object) => IoredisClient
+  readonly Cluster: new (nodes: readonly object[], options: object) => IoredisClient
+}
+
+const SHAPES = {
+  sentinel: 'redis+sentinel://[user:pass@]h1:26379,h2/master[/db]',
+  cluster: 'redis+cluster://[user:pass@]h1:6379,h2',
+}
+
+/** Reads one of the two URLs; null for any other scheme. No error repeats any part of it. */
+export function parseTopology(url: string): Topology | null {
+  const match = /^redis\+(sentinel|cluster):\/\/(?:([^/?#]*)@)?([^/?#@]*)(\/[^?#]*)?$/.exec(url)
+  if (match === null) {
+    const kind = /^redis\+(sentinel|cluster):/.exec(url)?.[1] as Topology['kind'] | undefined
+    if (kind === undefined) return null
+    throw new UsageError(`the Redis URL can't be used. It must look like ${SHAPES[kind]}`)
+  }
+  const [, kind, login, addresses = '', path = ''] = match as unknown as [
+    string,
+    Topology['kind'],
+    string?,
+    string?,
+    string?,
+  ]
+  const wrong = (why: string): UsageError =>
+    new UsageError(`the Redis URL can't be used: ${why}. It must look like ${SHAPES[kind]}`)
+  const hosts = addresses.split(',').map((address) => {
+    // One address at a time is an ordinary URL, and is judged as one.
+    const { host = '', port } = parseRedisUrl(`redis://${address}`)
+    return { host, port: port ?? (kind === 'sentinel' ? 26_379 : 6_379) }
+  })
+  const { username, password } = parseRedisUrl(`redis://${login === undefined ? '' : `${login}@`}h`)
+  const [master = '', db = '0', ...more] = path.slice(1).split('/').map(decodeURIComponent)
+  if (kind === 'sentinel' && master === '') throw wrong('it does not name the primary')
+  if (kind === 'cluster' && path !== '' && path !== '/') throw wrong('a cluster has no databases')
+  if (!/^\d{1,9}$/.test(db) || more.length > 0) throw wrong('its path is not a name and the number of a database')
+  return {
+    kind,
+    hosts,
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+    master,
+    db: Number(db),
+  }
+}
+
+/** Opens nothing by itself: ioredis connects in the background. */
+export async function makeTopology(topology: Topology, settings: Settings): Promise<IoredisTransport> {
+  const { Redis, Cluster } = await loadIoredis()
+  const { kind, hosts, username, password, master, db } = topology
+  const login = { ...(username === undefined ? {} : { username }), ...(password === undefined ? {} : { password }) }
+  const options = {
+    ...login,
+    connectTimeout: settings.connectTimeoutMs,
+    // An unanswered command fails soon and core asks again with the same id, rather than wait for a server that may not come back.
+    maxRetriesPerRequest: 2,
+    reconnectOnError: (error: Error) => (error.message.startsWith('READONLY') ? 1 : false),
+  }
+  const backoff = (times: number): number => Math.min(times * 50, 1_000)
+  const client =
+    kind === 'sentinel'
+      ? new Redis({
+          ...options,
+          sentinels: hosts,
+          name: master,
+          db,
+          sentinelRetryStrategy: backoff,
+          retryStrategy: backoff,
+        })
+      : new Cluster(hosts, {
+          redisOptions: options,
+          clusterRetryStrategy: backoff,
+          slotsRefreshTimeout: 2_000,
+          slotsRefreshInterval: 0,
+        })
+  const where = hosts.map(({ host, port }) => `${host}:${port}`).join(',')
+  return new IoredisTransport(client, settings, { where: kind === 'sentinel' ? `${where}/${master}` : where })
+}
+
+async function loadIoredis(): Promise<Ioredis> {
+  try {
+    return (await import('ioredis')) as unknown as Ioredis
+  } catch (cause) {
+    if ((cause as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw cause
+    throw new MissingClientError('Redis Sentinel and Cluster need the package ioredis: npm install ioredis@6', {
+      cause,
+    })
+  }
+}

@@ -1,0 +1,11 @@
+/** Holdfast's own Redis connection, usable alone: re-exports only. */
+export { Connection } from './connection.ts'
+export type { CommandOptions } from './connection.ts'
+export type { Argument } from './encode.ts'
+export { ConnectionLostError, HandshakeError, ProtocolError, ReplyError } from './errors.ts'
+export type { LossReason } from './errors.ts'
+export type { ConnectionEvents, ConnectionOptions } from './options.ts'
+export type { Reply } from './reply.ts'
+export { script } from './script.ts'
+export type { Script } from './script.ts'
+export { parseRedisUrl } from './url.ts'

@@ -1,0 +1,223 @@
+/**
+ * One socket, from its opening to its end. The commands written to it are known to it alone: a reply that comes late,
+ * after a time-out or a reconnect, has no other link's command to be mistaken for.
+ */
+import type { Socket } from 'node:net'
+import { ConnectionLostError, ProtocolError, ReplyError } from './errors.ts'
+import type { LossReason } from './errors.ts'
+import { encode } from './encode.ts'
+import { Fifo } from './fifo.ts'
+import { shakeHands } from './handshake.ts'
+import type { ResolvedOptions } from './options.ts'
+import { Parser } from './parser.ts'
+import type { Pending } from './pending.ts'
+import type { Reply } from './reply.ts'
+import { openSocket } from './socket.ts'
+
+/** Who a link reports to. */
+export interface LinkOwner {
+  onReady(link: Link): void
+  /** The link is gone, and everything written to it is rejected already. */
+  onDrop(link: Link, error: Error): void
+  onMessage(channel: string, message: string): void
+  /** The socket takes bytes again. */
+  onDrain(): void
+  /** Every command written has its reply. */
+  onIdle(): void
+}
+
+const MAX_DEPTH = 64
+/** Commands are joined up to about this size: V8 refuses a string of half a gigabyte. */
+const MAX_WRITE_BYTES = 1_048_576
+
+export class Link {
+  readonly #options: ResolvedOptions
+  readonly #owner: LinkOwner
+  readonly #socket: Socket
+  readonly #parser: Parser
+  readonly #patience: NodeJS.Timeout
+  readonly #written = new Fifo<Pending>()
+  readonly #closed: Promise<void>
+  #state: 'opening' | 'ready' | 'dropped' = 'opening'
+  #blocked = false
+  #protocol: 2 | 3 = 2
+  #readyAt = Number.POSITIVE_INFINITY
+
+  constructor(options: ResolvedOptions, owner: LinkOwner) {
+    this.#options = options
+    this.#owner = owner
+    this.#parser = new Parser(
+      {
+        wantsBuffers: () => this.#written.peek()?.buffers ?? false,
+        onReply: (reply) => this.#onReply(reply),
+        onPush: (items) => this.#onPush(items),
+      },
+      { maxReplyBytes: options.maxReplyBytes, maxDepth: MAX_DEPTH },
+    )
+    this.#socket = openSocket(
+      options,
+      () => this.#greet(),
+      (bytes) => this.#read(bytes),
+    )
+    this.#socket.on('error', (error) => this.drop(error))
+    this.#socket.on('end', () => this.drop(new Error('the server closed the connection')))
+    this.#socket.on('drain', () => {
+      this.#blocked = false
+      owner.onDrain()
+    })
+    this.#closed = new Promise((resolve) => {
+      this.#socket.once('close', () => {
+        this.drop(new Error('the socket was closed'))
+        resolve()
+      })
+    })
+    const patience = options.connectTimeoutMs
+    this.#patience = setTimeout(() => this.drop(new Error(`no connection after ${patience} ms`)), patience)
+    if (!options.ref) {
+      // A connection that nobody waits for lets the process end; who waits for it has the deadline timer.
+      this.#socket.unref()
+      this.#patience.unref()
+    }
+  }
+
+  get ready(): boolean {
+    return this.#state === 'ready'
+  }
+
+  get protocol(): 2 | 3 {
+    return this.#protocol
+  }
+
+  /** When the handshake was done, on the clock of performance.now(); Infinity before. */
+  get readyAt(): number {
+    return this.#readyAt
+  }
+
+  get idle(): boolean {
+    return this.#written.size === 0
+  }
+
+  /** Writes what waits, as few writes as possible, as long as the socket takes it. */
+  send(waiting: Fifo<Pending>): void {
+    if (this.#state !== 'ready') return
+    const now = performance.now()
+    while (waiting.size > 0 && !this.#blocked) {
+      let text = ''
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+        if (next.deadline <= now) next.reject(this.#lost('timeout', false))
+        else if (next.text === '') next.resolve(null)
+        else {
+          text += next.text
+          next.text = ''
+          this.#written.push(next)
+          if (text.length >= MAX_WRITE_BYTES) break
+        }
+      }
+      if (text !== '') this.#blocked = !this.#socket.write(text, 'latin1')
+    }
+  }
+
+  /** The earliest deadline among the commands written, or Infinity. */
+  earliest(): number {
+    let earliest = Number.POSITIVE_INFINITY
+    for (const { deadline } of this.#written) if (deadline < earliest) earliest = deadline
+    return earliest
+  }
+
+  /** A command without its reply in time ends the link: from here on nobody knows which reply is whose. */
+  expire(now: number): void {
+    let overdue = 0
+    for (const pending of this.#written) {
+      if (pending.deadline > now) continue
+      overdue++
+      pending.reject(this.#lost('timeout', true))
+    }
+    if (overdue > 0) this.drop(new Error(`${overdue} of ${this.#written.size} commands had no reply in time`))
+  }
+
+  /** Ends the link, once; what was written and has no reply is rejected as sent. */
+  drop(error: Error, reason: LossReason = 'dropped'): void {
+    if (this.#state === 'dropped') return
+    this.#state = 'dropped'
+    clearTimeout(this.#patience)
+    this.#socket.destroy()
+    const lost = this.#written.drain()
+    // The reply that could not be read is this one's: asking again would only bring it again.
+    if (error instanceof ProtocolError) lost.shift()?.reject(error)
+    for (const pending of lost) pending.reject(this.#lost(reason, true, error))
+    this.#owner.onDrop(this, error)
+  }
+
+  /** Resolves when the socket is gone. */
+  whenClosed(): Promise<void> {
+    return this.#closed
+  }
+
+  #greet(): void {
+    const ask = (args: Parameters<typeof encode>[0]): Promise<Reply> =>
+      new Promise((resolve, reject) => {
+        const deadline = Number.POSITIVE_INFINITY
+        this.#written.push({ text: '', buffers: false, deadline, channel: null, resolve, reject })
+        this.#socket.write(encode(args), 'latin1')
+      })
+    this.#becomeReady(shakeHands(ask, this.#options)).catch((error: Error) => this.drop(error))
+  }
+
+  async #becomeReady(handshake: Promise<2 | 3>): Promise<void> {
+    const protocol = await handshake
+    if (this.#state !== 'opening') return
+    clearTimeout(this.#patience)
+    this.#protocol = protocol
+    this.#state = 'ready'
+    this.#readyAt = performance.now()
+    this.#owner.onReady(this)
+  }
+
+  #read(bytes: Buffer): void {
+    if (this.#state === 'dropped') return
+    try {
+      this.#parser.feed(bytes)
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error
+      this.drop(error)
+    }
+    if (this.#written.size === 0) this.#owner.onIdle()
+  }
+
+  #onReply(reply: Reply): void {
+    if (this.#state === 'dropped') return
+    const pending = this.#written.peek()
+    // In RESP2 messages are arrays among the replies; a connection that gets them runs nothing but SUBSCRIBE.
+    if (pending === undefined || pending.channel !== null) {
+      if (Array.isArray(reply) && this.#protocol === 2) {
+        this.#onPush(reply)
+        return
+      }
+      if (pending === undefined) throw new ProtocolError('Redis sent a reply that no command asked for')
+    }
+    this.#written.shift()
+    if (reply instanceof ReplyError) pending.reject(reply)
+    else pending.resolve(reply)
+  }
+
+  #onPush(items: readonly Reply[]): void {
+    if (this.#state === 'dropped') return
+    const [kind, channel, message] = items
+    if (kind === 'message') this.#owner.onMessage(channel as string, message as string)
+    else if (kind === 'subscribe' || kind === 'unsubscribe') {
+      // The confirmation stands where the reply would: before it, every earlier command was answered.
+      const pending = this.#written.peek()
+      if (pending?.channel !== channel) throw new ProtocolError(`Redis confirmed a ${kind} that was not asked for`)
+      this.#written.shift()
+      pending?.resolve(null)
+    }
+    // Other kinds (invalidate, pmessage, …) answer commands that this connection never sends.
+  }
+
+  #lost(reason: LossReason, sent: boolean, cause?: Error): ConnectionLostError {
+    const { host, port } = this.#options
+    const what = reason === 'timeout' ? 'gave no reply in time' : `is gone (${cause?.message ?? reason})`
+    const fate = sent ? 'the command was sent, and whether it took effect is not known' : 'the command was not sent'
+    return new ConnectionLostError(`Redis at ${host}:${port} ${what}: ${fate}`, { sent, reason, cause })
+  }
+}

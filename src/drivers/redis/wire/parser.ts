@@ -1,0 +1,275 @@
+/**
+ * Reads RESP2 and RESP3 from chunks cut anywhere. Nothing is read twice: a cut line, a cut blob and the aggregates
+ * around them are kept as they stand. Nothing of a chunk is kept either, so that the socket may reuse its buffer.
+ */
+import { ProtocolError, ReplyError } from './errors.ts'
+import { readBigNumber, readBoolean, readDouble, readInteger, readLength } from './reply.ts'
+import type { Reply } from './reply.ts'
+
+/** Where whole replies go. */
+export interface ReplySink {
+  /** Asked when a reply starts: whether its blobs are wanted as Buffers. */
+  wantsBuffers(): boolean
+  onReply(reply: Reply): void
+  /** A message outside the order of replies. */
+  onPush(items: Reply[]): void
+}
+
+/** What a reply may cost at most. */
+export interface ParserLimits {
+  readonly maxReplyBytes: number
+  readonly maxDepth: number
+}
+
+/** An aggregate that still misses elements. */
+interface Aggregate {
+  readonly type: number
+  readonly items: Reply[]
+  readonly parent: Aggregate | null
+  readonly depth: number
+  missing: number
+}
+
+/** A blob that still misses bytes; `bytes` has room for its CR LF. */
+interface Blob {
+  readonly type: number
+  readonly bytes: Buffer
+  filled: number
+}
+
+const CR = 0x0d
+const LF = 0x0a
+const SIMPLE = 0x2b // +
+const ERROR = 0x2d // -
+const INTEGER = 0x3a // :
+const BLOB = 0x24 // $
+const ARRAY = 0x2a // *
+const NULL = 0x5f // _
+const BOOLEAN = 0x23 // #
+const DOUBLE = 0x2c // ,
+const BIG_NUMBER = 0x28 // (
+const BLOB_ERROR = 0x21 // !
+const VERBATIM = 0x3d // =
+const MAP = 0x25 // %
+const SET = 0x7e // ~
+const PUSH = 0x3e // >
+const ATTRIBUTE = 0x7c // |
+
+/** Simple strings, errors and headers are a line; none of Redis's comes near this. */
+const MAX_LINE_BYTES = 65_536
+/** The shortest element there is, `_` CR LF: a longer claim than the limit has room for is refused before it is believed. */
+const MIN_ELEMENT_BYTES = 3
+
+/** One parser reads one connection, from its first byte to its last. */
+export class Parser {
+  readonly #sink: ReplySink
+  readonly #maxReplyBytes: number
+  readonly #maxDepth: number
+  #line: Buffer[] = []
+  #lineBytes = 0
+  #blob: Blob | null = null
+  #aggregate: Aggregate | null = null
+  #buffers = false
+  /** Bytes of the reply being read. */
+  #bytes = 0
+
+  constructor(sink: ReplySink, limits: ParserLimits) {
+    this.#sink = sink
+    this.#maxReplyBytes = limits.maxReplyBytes
+    this.#maxDepth = limits.maxDepth
+  }
+
+  /** Reads a chunk to its end. Throws a ProtocolError, after which the parser and its connection are of no use. */
+  feed(chunk: Buffer): void {
+    let at = this.#blob !== null ? this.#fillBlob(this.#blob, chunk) : 0
+    const end = chunk.length
+    while (at < end) {
+      let lf = at
+      while (lf < end && chunk[lf] !== LF) lf++
+      if (lf === end) {
+        this.#keepLine(chunk, at, end)
+        return
+      }
+      if (this.#lineBytes === 0) {
+        at = this.#readLine(chunk, at, lf)
+        continue
+      }
+      this.#keepLine(chunk, at, lf + 1)
+      const line = Buffer.concat(this.#line)
+      this.#line = []
+      this.#lineBytes = 0
+      // The blob that may follow is in `chunk`, not in `line`.
+      const length = this.#readHeader(line, 0, line.length - 1)
+      at = length < 0 ? lf + 1 : this.#readBlob(line[0] as number, length, chunk, lf + 1)
+    }
+  }
+
+  #keepLine(chunk: Buffer, start: number, end: number): void {
+    this.#lineBytes += end - start
+    if (this.#lineBytes > MAX_LINE_BYTES)
+      throw new ProtocolError(`Redis sent a line of more than ${MAX_LINE_BYTES} bytes`)
+    this.#line.push(Buffer.from(chunk.subarray(start, end)))
+  }
+
+  /** Reads the line that ends at `lf`, and the blob behind it; gives where the next line starts. */
+  #readLine(chunk: Buffer, start: number, lf: number): number {
+    const length = this.#readHeader(chunk, start, lf)
+    return length < 0 ? lf + 1 : this.#readBlob(chunk[start] as number, length, chunk, lf + 1)
+  }
+
+  /** Reads one line. Gives the length of the blob that follows it, or -1. */
+  #readHeader(bytes: Buffer, start: number, lf: number): number {
+    const end = lf - 1
+    const type = bytes[start] as number
+    if (end <= start || bytes[end] !== CR) throw notRedis(type)
+    this.#count(lf + 1 - start)
+    const body = start + 1
+    switch (type) {
+      case SIMPLE:
+        // The answer to every SET, without a call into C++.
+        if (end - body === 2 && bytes[body] === 0x4f && bytes[body + 1] === 0x4b) this.#deliver('OK')
+        else this.#deliver(bytes.toString('utf8', body, end))
+        return -1
+      case INTEGER:
+        this.#deliver(readInteger(bytes, body, end))
+        return -1
+      case BLOB:
+      case VERBATIM:
+      case BLOB_ERROR:
+        return this.#openBlob(readLength(bytes, body, end))
+      case ARRAY:
+      case SET:
+      case PUSH:
+      case MAP:
+      case ATTRIBUTE:
+        this.#openAggregate(type, readLength(bytes, body, end))
+        return -1
+      case ERROR:
+        this.#deliver(new ReplyError(bytes.toString('utf8', body, end)))
+        return -1
+      case NULL:
+        this.#deliver(null)
+        return -1
+      case BOOLEAN:
+        this.#deliver(readBoolean(bytes, body, end))
+        return -1
+      case DOUBLE:
+        this.#deliver(readDouble(bytes, body, end))
+        return -1
+      case BIG_NUMBER:
+        this.#deliver(readBigNumber(bytes, body, end))
+        return -1
+      default:
+        throw notRedis(type)
+    }
+  }
+
+  #count(bytes: number): void {
+    this.#bytes += bytes
+    if (this.#bytes > this.#maxReplyBytes) throw this.#tooLarge()
+  }
+
+  #tooLarge(): ProtocolError {
+    return new ProtocolError(`a reply of Redis is larger than ${this.#maxReplyBytes} bytes: ask for less at a time`)
+  }
+
+  #openBlob(length: number): number {
+    if (this.#aggregate === null) this.#buffers = this.#sink.wantsBuffers()
+    if (length < 0) this.#deliver(null)
+    else this.#count(length + 2)
+    return length
+  }
+
+  #readBlob(type: number, length: number, chunk: Buffer, start: number): number {
+    const end = start + length
+    if (end + 2 <= chunk.length) {
+      this.#closeBlob(type, chunk, start, end)
+      return end + 2
+    }
+    // Memory that was never written costs nothing yet, so a false claim within the limit is harmless.
+    const bytes = Buffer.allocUnsafeSlow(length + 2)
+    this.#blob = { type, bytes, filled: chunk.copy(bytes, 0, start) }
+    return chunk.length
+  }
+
+  #fillBlob(blob: Blob, chunk: Buffer): number {
+    const { type, bytes } = blob
+    const copied = chunk.copy(bytes, blob.filled)
+    blob.filled += copied
+    if (blob.filled < bytes.length) return copied
+    this.#blob = null
+    this.#closeBlob(type, bytes, 0, bytes.length - 2)
+    return copied
+  }
+
+  #closeBlob(type: number, bytes: Buffer, start: number, end: number): void {
+    if (bytes[end] !== CR || bytes[end + 1] !== LF) throw notRedis(bytes[end] as number)
+    if (type === BLOB_ERROR) {
+      this.#deliver(new ReplyError(bytes.toString('utf8', start, end)))
+      return
+    }
+    let from = start
+    if (type === VERBATIM) {
+      // Three letters for the format and a colon.
+      if (end - start < 4 || bytes[start + 3] !== INTEGER) throw notRedis(type)
+      from += 4
+    }
+    this.#deliver(this.#buffers ? Buffer.from(bytes.subarray(from, end)) : bytes.toString('utf8', from, end))
+  }
+
+  #openAggregate(type: number, length: number): void {
+    const parent = this.#aggregate
+    if (length < 0) {
+      if (type !== ARRAY) throw notRedis(type)
+      this.#deliver(null)
+      return
+    }
+    if (parent === null) this.#buffers = type !== PUSH && type !== ATTRIBUTE && this.#sink.wantsBuffers()
+    else if (type === PUSH) throw new ProtocolError('Redis sent a push message inside a reply')
+    const missing = type === MAP || type === ATTRIBUTE ? length * 2 : length
+    if (this.#bytes + missing * MIN_ELEMENT_BYTES > this.#maxReplyBytes) throw this.#tooLarge()
+    const depth = parent === null ? 1 : parent.depth + 1
+    if (depth > this.#maxDepth) throw new ProtocolError(`a reply of Redis is nested more than ${this.#maxDepth} deep`)
+    this.#aggregate = { type, items: [], parent, depth, missing }
+    if (missing === 0) this.#close()
+  }
+
+  /** Puts a value into the aggregate around it, or hands it out when there is none. */
+  #deliver(value: Reply): void {
+    const aggregate = this.#aggregate
+    if (aggregate === null) {
+      this.#bytes = 0
+      this.#sink.onReply(value)
+      return
+    }
+    aggregate.items.push(value)
+    if (--aggregate.missing === 0) this.#close()
+  }
+
+  /** The innermost aggregate is complete. */
+  #close(): void {
+    const { type, items, parent } = this.#aggregate as Aggregate
+    this.#aggregate = parent
+    if (type === PUSH) {
+      this.#bytes = 0
+      this.#sink.onPush(items)
+    } else if (type === MAP) this.#deliver(toMap(items))
+    else if (type === SET) this.#deliver(new Set(items))
+    else if (type === ARRAY) this.#deliver(items)
+    // An attribute is a remark on the value that follows it, and no element itself: it is read and dropped.
+  }
+}
+
+function toMap(items: readonly Reply[]): Map<Reply, Reply> {
+  const map = new Map<Reply, Reply>()
+  for (let index = 0; index < items.length; index += 2) map.set(items[index] as Reply, items[index + 1] as Reply)
+  return map
+}
+
+function notRedis(byte: number): ProtocolError {
+  const shown =
+    byte > 0x20 && byte < 0x7f ? `'${String.fromCharCode(byte)}'` : `byte 0x${byte.toString(16).padStart(2, '0')}`
+  return new ProtocolError(
+    `Redis sent ${shown} where RESP has no place for it: is this a Redis port, and is TLS set as on the server?`,
+  )
+}

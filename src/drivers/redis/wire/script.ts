@@ -1,0 +1,13 @@
+/** A Lua script and the name that Redis knows it by. */
+import { createHash } from 'node:crypto'
+
+export interface Script {
+  readonly lua: string
+  /** Lower-case hex, as EVALSHA wants it. */
+  readonly sha1: string
+}
+
+/** Makes a script; nothing is sent until a connection runs it. */
+export function script(lua: string): Script {
+  return Object.freeze({ lua, sha1: createHash('sha1').update(lua, 'utf8').digest('hex') })
+}

@@ -1,0 +1,14 @@
+import { afterAll } from 'vitest'
+import { requireServers } from '../../../src/testbed/require.ts'
+import { testbed } from '../../../src/testbed/testbed.ts'
+import { conform } from '../../conform.ts'
+
+await requireServers(['redis'])
+const bed = await testbed()
+afterAll(() => bed.close())
+const { url } = await bed.cluster()
+
+await conform('redis as a cluster', {
+  module: new URL('../../../dist/src/drivers/redis/index.js', import.meta.url),
+  config: url,
+})

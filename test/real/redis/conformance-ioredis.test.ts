@@ -1,0 +1,11 @@
+import { afterAll } from 'vitest'
+import { requireServers } from '../../../src/testbed/require.ts'
+import { testbed } from '../../../src/testbed/testbed.ts'
+import { conform } from '../../conform.ts'
+
+await requireServers(['redis'])
+const bed = await testbed()
+afterAll(() => bed.close())
+const { url } = await bed.redis()
+
+await conform('redis over a client of ioredis', { module: new URL('./over-ioredis.js', import.meta.url), config: url })
