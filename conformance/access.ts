@@ -81,7 +81,7 @@ export const access: Draft[] = [
   }),
   ...asMutex('waitMs ends the wait with AcquireTimeoutError and leaves no trace', async (a, b, taken) => {
     const held = await a.acquire()
-    await assert.rejects(b.acquire({ waitMs: 80 }), AcquireTimeoutError)
+    await assert.rejects(b.acquire({ waitMs: 500 }), AcquireTimeoutError)
     await assert.rejects(b.acquire({ waitMs: 0 }), AcquireTimeoutError)
     await until('nothing is left of the wait', async () => (await taken()) === 1)
     held.assertHeld()

@@ -35,7 +35,7 @@ export const multis: Draft[] = [
       const taken = await other.mutex(names[2] as string).acquire()
       const multi = hf.all(names.map((name) => hf.mutex(name)))
       assert.equal(await multi.tryAcquire(), null)
-      await assert.rejects(multi.acquire({ waitMs: 60 }), AcquireTimeoutError)
+      await assert.rejects(multi.acquire({ waitMs: 500 }), AcquireTimeoutError)
       const controller = new AbortController()
       const reason = new Error('enough')
       const aborted = multi.acquire({ signal: controller.signal })

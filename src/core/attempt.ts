@@ -43,8 +43,8 @@ export class Attempt implements LeaseListener {
   #cancelTimer: Cancel | null = null
   #silentSince: number | null = null
   #pauseMs = PAUSE_MS_MIN
-  /** The last thing that went wrong, while the store is out of reach. */
-  outage: unknown = null
+  /** Why the store is silent, while it is: until its first answer, nobody knows whether others hold the line. */
+  outage: unknown = 'no answer yet'
 
   constructor(core: Core, spec: Spec, wait: boolean, applicant: Applicant) {
     this.#core = core

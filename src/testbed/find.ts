@@ -19,7 +19,7 @@ interface Needs {
 
 const NEEDS: Readonly<Record<ServerKind, Needs>> = {
   redis: { programs: ['redis-server', 'redis-cli'], packages: ['redis-server'] },
-  etcd: { programs: ['etcd'], packages: ['etcd-server'] },
+  etcd: { programs: ['etcd', 'etcdctl'], packages: ['etcd-server', 'etcd-client'] },
   zookeeper: {
     programs: ['java'],
     archives: ['zookeeper.jar', 'slf4j-simple.jar'],

@@ -30,7 +30,9 @@ test('what is missing fails with the packages and the ways out; what is skipped 
   vi.stubEnv('HOLDFAST_TEST_SKIP', 'redis')
   const failure = await requireServers(['redis', 'etcd', 'zookeeper']).catch((error: unknown) => error as Error)
   expect(failure).toMatchObject({ code: 'HF_TESTBED' })
-  expect((failure as Error).message).toMatch(/not installed: etcd, zookeeper\. Install etcd-server zookeeper /)
+  expect((failure as Error).message).toMatch(
+    /not installed: etcd, zookeeper\. Install etcd-server etcd-client zookeeper /,
+  )
   expect((failure as Error).message).toContain('HOLDFAST_TEST_SKIP=etcd,zookeeper')
   expect(find).not.toHaveBeenCalledWith('redis')
 })
