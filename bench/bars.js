@@ -94,5 +94,29 @@ const ETCD = [
   { scenario: 'holds', case: 'n=10000', metric: 'lost', atMost: 0 },
 ].map((bar) => ({ store: 'etcd', ...bar }))
 
+/** @param {string} store @returns {readonly Bar[]} */
+const sqlServer = (store) =>
+  [
+    ...['c=1', 'c=16', 'c=256'].map((tasks) => ({
+      scenario: 'uncontended',
+      case: tasks,
+      metric: 'pairsPerS',
+      of: `raw-${store}`,
+      atLeast: 0.75,
+    })),
+    {
+      scenario: 'contended',
+      case: 'n=100',
+      adapter: 'holdfast-strict',
+      metric: 'handoversPerS',
+      of: `raw-${store}`,
+      atLeast: 3,
+    },
+    { scenario: 'contended', case: 'n=100', adapter: 'holdfast-strict', metric: 'jain', atLeast: 0.99 },
+    { scenario: 'contended', case: 'n=100', adapter: 'holdfast-strict', metric: 'callsPerSection', atMost: 3 },
+    { scenario: 'contended', case: 'n=100', adapter: 'holdfast-strict', metric: 'overlaps', atMost: 0 },
+    { scenario: 'holds', case: 'n=10000', metric: 'lost', atMost: 0 },
+  ].map((bar) => ({ store, ...bar }))
+
 /** @type {readonly Bar[]} */
-export const bars = [...MEMORY, ...SQLITE, ...ZOOKEEPER, ...ETCD]
+export const bars = [...MEMORY, ...SQLITE, ...ZOOKEEPER, ...ETCD, ...sqlServer('postgres'), ...sqlServer('mysql')]

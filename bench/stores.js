@@ -6,6 +6,13 @@
 const KNOWN = {
   memory: { url: 'memory:bench', scope: 'process', bases: ['async-mutex', 'promise-chain'], heldLocks: 100_000 },
   sqlite: { url: 'sqlite:{folder}/bench.db', scope: 'host', bases: ['raw-sqlite'], heldLocks: 10_000 },
+  postgres: {
+    url: 'postgres://postgres@127.0.0.1:5432/postgres',
+    scope: 'network',
+    bases: ['raw-postgres'],
+    heldLocks: 10_000,
+  },
+  mysql: { url: 'mysql://root@127.0.0.1:3306/test', scope: 'network', bases: ['raw-mysql'], heldLocks: 10_000 },
   etcd: { url: 'etcd://127.0.0.1:2379', scope: 'network', bases: ['raw-etcd'], heldLocks: 10_000 },
 }
 

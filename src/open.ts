@@ -21,6 +21,12 @@ const SCHEMES: Record<string, Open> = {
     await driver.setup()
     return driver
   },
+  async mysql(url, options) {
+    const { mysqlFromUrl } = await import('./drivers/mysql/url.ts')
+    return mysqlFromUrl(url, options)
+  },
+  postgres: openPostgres,
+  postgresql: openPostgres,
   zookeeper: openZookeeper,
   zookeepers: openZookeeper,
   etcd: openEtcd,
@@ -29,6 +35,18 @@ const SCHEMES: Record<string, Open> = {
   rediss: openRedis,
   'redis+sentinel': openRedis,
   'redis+cluster': openRedis,
+}
+
+/** What the query may hold besides options of Holdfast: settings of that store's own. */
+const SETTINGS: Record<string, readonly string[]> = {
+  mysql: ['connections'],
+  postgres: ['schema', 'listenUrl', 'connections', 'sslmode'],
+  postgresql: ['schema', 'listenUrl', 'connections', 'sslmode'],
+}
+
+async function openPostgres(url: StoreUrl, options: HoldfastOptions): Promise<Driver> {
+  const { postgresFromUrl } = await import('./drivers/postgres/url.ts')
+  return postgresFromUrl(url, options)
 }
 
 async function openZookeeper(url: StoreUrl, options: HoldfastOptions): Promise<Driver> {
@@ -78,7 +96,7 @@ export async function openDriver(
   store: string,
   options: HoldfastOptions,
 ): Promise<{ readonly driver: Driver; readonly options: HoldfastOptions }> {
-  const url = parseStoreUrl(store, Object.keys(SCHEMES))
+  const url = parseStoreUrl(store, Object.keys(SCHEMES), SETTINGS)
   // What was given in code wins over what stands in the URL.
   const merged: HoldfastOptions = { ...url.options, ...options }
   checkInstanceOptions(merged)

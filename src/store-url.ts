@@ -9,6 +9,8 @@ export interface StoreUrl {
   readonly rest: string
   /** The options among the query. */
   readonly options: HoldfastOptions
+  /** What else stands in the query: settings of the store's own, as they were written. */
+  readonly settings: Readonly<Record<string, string>>
 }
 
 const NUMBERS = ['ttlMs', 'maxHoldMs', 'handovers', 'connectTimeoutMs', 'silenceMs']
@@ -16,7 +18,12 @@ const BOOLEANS = ['renew', 'reentrant']
 const TEXTS = ['fairness', 'label', 'prefix', 'heartbeat']
 const KEYS = [...NUMBERS, ...BOOLEANS, ...TEXTS]
 
-export function parseStoreUrl(text: string, schemes: readonly string[]): StoreUrl {
+/** @param settings which further keys the query may have, by scheme. */
+export function parseStoreUrl(
+  text: string,
+  schemes: readonly string[],
+  settings: Readonly<Record<string, readonly string[]>> = {},
+): StoreUrl {
   const match = /^([a-z][a-z0-9+]*):([^?#]*)(?:\?([^#]*))?$/i.exec(text)
   const scheme = match?.[1]?.toLowerCase()
   if (match === null || scheme === undefined || !schemes.includes(scheme)) {
@@ -24,19 +31,22 @@ export function parseStoreUrl(text: string, schemes: readonly string[]): StoreUr
       `a store URL must begin with one of ${schemes.map((s) => `${s}:`).join(' ')}; given ${shownStart(text)}`,
     )
   }
-  return { scheme, rest: match[2] ?? '', options: parseQuery(match[3] ?? '') }
+  return { scheme, rest: match[2] ?? '', ...parseQuery(match[3] ?? '', settings[scheme] ?? []) }
 }
 
-function parseQuery(query: string): HoldfastOptions {
+function parseQuery(query: string, own: readonly string[]): Pick<StoreUrl, 'options' | 'settings'> {
   const options: Record<string, unknown> = {}
+  const settings: Record<string, string> = {}
   for (const [key, value] of new URLSearchParams(query)) {
-    if (!KEYS.includes(key)) {
-      throw new UsageError(`a store URL has no option ${JSON.stringify(key)}; there are ${KEYS.join(', ')}`)
+    if (!KEYS.includes(key) && !own.includes(key)) {
+      const known = [...KEYS, ...own].join(', ')
+      throw new UsageError(`a store URL has no option ${JSON.stringify(key)}; there are ${known}`)
     }
-    if (key in options) throw new UsageError(`the store URL gives ${key} twice`)
-    options[key] = convert(key, value)
+    if (key in options || key in settings) throw new UsageError(`the store URL gives ${key} twice`)
+    if (own.includes(key)) settings[key] = value
+    else options[key] = convert(key, value)
   }
-  return options
+  return { options, settings }
 }
 
 function convert(key: string, value: string): unknown {

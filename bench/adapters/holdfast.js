@@ -27,6 +27,16 @@ const DRIVERS = {
     const { zookeeper } = await loadBuilt('drivers/zookeeper/index.js')
     return zookeeper(`zookeeper:${rest}`)
   },
+  async postgres(rest) {
+    /** @type {typeof import('../../src/drivers/postgres/index.ts')} */
+    const { postgres } = await loadBuilt('drivers/postgres/index.js')
+    return postgres(`postgres:${rest}`)
+  },
+  async mysql(rest) {
+    /** @type {typeof import('../../src/drivers/mysql/index.ts')} */
+    const { mysql } = await loadBuilt('drivers/mysql/index.js')
+    return mysql(`mysql:${rest}`)
+  },
   async etcd(rest) {
     /** @type {{ etcd: (url: string) => Promise<Driver> }} */
     const { etcd } = await loadBuilt('drivers/etcd/index.js')
@@ -56,6 +66,8 @@ function adapter(name, options, also = {}) {
       // As a URL would: the store is open before the first lock is asked for.
       await counted?.driver.setup?.()
       const hf = await holdfast(counted?.driver ?? url, { ttlMs })
+      // Tables, where the store needs any.
+      await hf.setup()
       return {
         lock(key) {
           const mutex = hf.mutex(key, options)

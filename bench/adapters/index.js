@@ -5,6 +5,8 @@ import { local, strict } from './holdfast.js'
 import { promiseChain } from './promise-chain.js'
 import { properLockfile } from './proper-lockfile.js'
 import { rawEtcd } from './raw-etcd.js'
+import { rawMysql } from './raw-mysql.js'
+import { rawPostgres } from './raw-postgres.js'
 import { leastSqlite, rawSqlite } from './raw-sqlite.js'
 import { rawZookeeper } from './raw-zookeeper.js'
 import { zkRecipe } from './zk-recipe.js'
@@ -20,6 +22,8 @@ export const adapters = [
   properLockfile,
   rawEtcd,
   etcd3,
+  rawPostgres,
+  rawMysql,
   rawZookeeper,
   zkRecipe,
 ]

@@ -12,6 +12,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   ls: () => import('./ls.ts'),
   show: () => import('./show.ts'),
   break: () => import('./break.ts'),
+  migrate: () => import('./migrate.ts'),
 }
 
 const HELP = `holdfast: locks between processes
@@ -22,6 +23,7 @@ Usage: holdfast COMMAND …
   ls [PREFIX]              lists the lines that somebody holds or waits for
   show NAME                shows who holds a line, and who waits for it
   break NAME               takes a line from its holders
+  migrate                  makes the tables of a store on PostgreSQL, MySQL or MariaDB
   help [COMMAND]           explains a command; so does COMMAND --help
   --version                says which version this is
 

@@ -1,0 +1,39 @@
+/** The raw limit on MySQL and MariaDB: one insert and one delete a pair in autocommit, prepared, through the same package and pool size. */
+import { load } from '../load.js'
+
+/** @typedef {{ execute(sql: string, values: unknown[]): Promise<[{ affectedRows: number }]>, query(sql: string): Promise<unknown>, end(): Promise<void> }} Pool */
+
+const POLL_MS = 10
+
+/** @type {import('../adapter.ts').Adapter} */
+export const rawMysql = {
+  name: 'raw-mysql',
+  store: 'mysql',
+  role: 'raw',
+  only: ['uncontended', 'contended'],
+  renews: false,
+  recovers: false,
+  async open({ url }) {
+    /** @type {{ createPool(config: object): Pool }} */
+    const { createPool } = await load('mysql2/promise')
+    const pool = createPool({ uri: url, connectionLimit: 10 })
+    await pool.query('CREATE TABLE IF NOT EXISTS raw_lock (name VARCHAR(255) PRIMARY KEY, owner VARCHAR(64))')
+    let count = 0
+    return {
+      lock(name) {
+        return {
+          async acquire() {
+            const owner = `${process.pid}.${++count}`
+            for (;;) {
+              const [{ affectedRows }] = await pool.execute('INSERT IGNORE INTO raw_lock VALUES (?, ?)', [name, owner])
+              if (affectedRows === 1) return owner
+              await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+            }
+          },
+          release: (owner) => pool.execute('DELETE FROM raw_lock WHERE name = ? AND owner = ?', [name, owner]),
+        }
+      },
+      close: () => pool.end(),
+    }
+  },
+}

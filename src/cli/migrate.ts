@@ -1,0 +1,53 @@
+/** `holdfast migrate`: makes the tables that a store on a SQL server needs, or shows how. */
+import { UsageError } from '../core/errors.ts'
+import type { Given, Syntax } from './args.ts'
+import { STORE_HELP } from './command.ts'
+import { EXIT } from './exit.ts'
+import { print } from './output.ts'
+import { publicUrl, storeUrl, urlOption, withStore } from './store.ts'
+
+export const syntax: Syntax = {
+  command: 'migrate',
+  options: { store: 'value', print: 'flag' },
+  operands: [],
+  runs: false,
+}
+
+export const help: string = `Makes or brings up to date the tables that Holdfast needs on PostgreSQL, MySQL and MariaDB.
+
+Usage: holdfast migrate [--print] [--store URL]
+
+  --print         only prints the SQL, for your own migrations or an administrator; connects to nothing
+${STORE_HELP}
+
+Tables that are of this version already are left alone; newer ones are refused. Other stores need no tables.
+
+Examples:
+  holdfast migrate --store postgres://app@db/shop
+  holdfast migrate --store mysql://app@db/shop --print | mysql shop`
+
+export async function execute(given: Given): Promise<number> {
+  const url = storeUrl(given)
+  if (given.flags.has('print')) {
+    print((await sqlFor(url)).trimEnd())
+    return EXIT.ok
+  }
+  await withStore(given, (hf) => hf.setup())
+  print(`${publicUrl(url)} is ready`)
+  return EXIT.ok
+}
+
+async function sqlFor(url: string): Promise<string> {
+  const prefix = urlOption(url, 'prefix')
+  const names = prefix === null ? {} : { prefix }
+  if (/^postgres(ql)?:/i.test(url)) {
+    const { postgresMigration } = await import('../drivers/postgres/index.ts')
+    const schema = urlOption(url, 'schema')
+    return postgresMigration(schema === null ? names : { ...names, schema })
+  }
+  if (/^mysql:/i.test(url)) {
+    const { mysqlMigration } = await import('../drivers/mysql/index.ts')
+    return mysqlMigration(names)
+  }
+  throw new UsageError('only postgres: and mysql: have tables to print; other stores make what they need by themselves')
+}

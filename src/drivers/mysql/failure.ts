@@ -1,0 +1,63 @@
+/** What an error of the server or of the client library means to Holdfast. */
+import { HoldfastError, StoreError, StoreUnreachableError } from '../../core/errors.ts'
+import type { Names } from './names.ts'
+
+/** The request may get an answer later: limits of connections, shutdown, lock wait, deadlock, interrupted, killed. */
+const PASSING = new Set([1040, 1041, 1053, 1077, 1129, 1203, 1205, 1213, 1226, 1317, 1836, 1927, 1969, 3024, 4031])
+/** No such table, procedure, column. */
+const NO_SCHEMA = new Set([1146, 1305, 1054])
+const READ_ONLY = 'the server takes no writes: it is a replica, or read-only. Give the URL of the primary'
+const NO_RIGHT =
+  'the user may not do this. Run `holdfast migrate --store URL --print` as an owner, and grant the user EXECUTE on the procedures, and SELECT, INSERT, UPDATE and DELETE on the tables'
+const ADVICE: Record<number, string> = {
+  1290: READ_ONLY,
+  1792: READ_ONLY,
+  1044: NO_RIGHT,
+  1142: NO_RIGHT,
+  1227: NO_RIGHT,
+  1370: NO_RIGHT,
+  1046: 'name a database in the URL: mysql://host/database',
+}
+
+/** Deadlock or lock wait: rolled back as a whole, and may be sent again at once. */
+export function isVictim(error: unknown): boolean {
+  const errno = errnoOf(error)
+  return errno === 1213 || errno === 1205
+}
+
+export function isSchemaMissing(error: unknown): boolean {
+  return NO_SCHEMA.has(errnoOf(error))
+}
+
+/** Never carries a URL or a password: the server's messages name neither. */
+export function toStoreError(error: unknown): Error {
+  if (error instanceof HoldfastError) return error
+  const errno = errnoOf(error)
+  const message = error instanceof Error ? error.message : String(error)
+  const isAnswer = errno >= 1000 && (errno < 2000 || errno >= 3000)
+  if (!isAnswer || PASSING.has(errno)) return new StoreUnreachableError(`mysql: ${message}`, { cause: error })
+  const advice = ADVICE[errno]
+  return new StoreError(`mysql: ${message} (${errno})${advice === undefined ? '' : `; ${advice}`}`, { cause: error })
+}
+
+/** Tells what to run about tables that are missing, older or newer than this version of Holdfast needs. */
+export function schemaError(found: number | null, needed: number, names: Names, cause: unknown): StoreError {
+  const where = `"${names.prefix}_…"`
+  if (found !== null && found > needed) {
+    return new StoreError(
+      `mysql: the tables ${where} are of version ${found}, newer than the ${needed} that this Holdfast knows; install a newer Holdfast`,
+      { cause },
+    )
+  }
+  const state = found === null ? `no Holdfast tables ${where}` : `the tables ${where} are of version ${found}`
+  return new StoreError(
+    `mysql: ${state}, version ${needed} is needed; run \`holdfast migrate --store URL\` or await hf.setup()`,
+    { cause },
+  )
+}
+
+/** System errors have negative numbers, and are no answers. */
+function errnoOf(error: unknown): number {
+  const errno = (error as { readonly errno?: unknown } | null)?.errno
+  return typeof errno === 'number' ? errno : 0
+}

@@ -1,0 +1,54 @@
+/** `holdfast/mysql`: locks in a MySQL 8 or MariaDB 10.6 database, through `mysql2`. */
+import { checkKeys, checkWhole, shown } from '../../core/check.ts'
+import { UsageError } from '../../core/errors.ts'
+import type { Driver } from '../../driver.ts'
+import { checkPoll, type PollMs } from '../sql/poll-option.ts'
+import type { MysqlPool } from './clients.ts'
+import { MysqlDriver } from './driver.ts'
+import { makeNames } from './names.ts'
+import { migration } from './schema.ts'
+import { givenMysql, openMysql } from './session.ts'
+
+export type { MysqlPool } from './clients.ts'
+export { lockInTransaction, type MysqlTransaction } from './transaction.ts'
+
+export interface MysqlOptions {
+  /** Begins the names of tables and procedures. Default 'holdfast'; 1 to 30 letters, digits and underscores. */
+  readonly prefix?: string
+  /** How long an answer may take before the store counts as unreachable. Default 5 000; 1 to 600 000. */
+  readonly timeoutMs?: number
+  /** Connections of our own pool, if a URL is given. Default 10; 1 to 1 000. */
+  readonly connections?: number
+  /** The shortest and longest pause between polls of a process that waits. Default 25 and 500; 5 to 60 000. */
+  readonly pollMs?: PollMs
+}
+
+const KEYS = ['prefix', 'timeoutMs', 'connections', 'pollMs']
+
+/** A store in MySQL or MariaDB, given by URL or by your `mysql2` pool. */
+export function mysql(store: string | URL | MysqlPool, options: MysqlOptions = {}): Driver {
+  checkKeys('mysql options', options, KEYS)
+  const { prefix = 'holdfast', timeoutMs = 5_000, connections = 10 } = options
+  const names = makeNames(prefix)
+  checkWhole('timeoutMs', timeoutMs, 1, 600_000)
+  checkWhole('connections', connections, 1, 1_000)
+  const range = checkPoll(options.pollMs)
+  if (typeof store === 'string' || store instanceof URL) {
+    return new MysqlDriver(openMysql(String(store), { timeoutMs, connections }), names, range)
+  }
+  if (typeof store !== 'object' || store === null || !('getConnection' in store || 'promise' in store)) {
+    throw new UsageError(`mysql needs a URL or a mysql2 pool, given ${shown(store)}`)
+  }
+  return new MysqlDriver(givenMysql(store, timeoutMs), names, range)
+}
+
+/** The SQL that `setup()` runs, for those who run their own migrations. */
+export function mysqlMigration(options: Pick<MysqlOptions, 'prefix'> = {}): string {
+  checkKeys('migration options', options, ['prefix'])
+  return migration(makeNames(options.prefix ?? 'holdfast'))
+}
+
+/** For the conformance suite and others that configure by JSON: the URL among the options. */
+export default function fromConfig({ url, ...options }: MysqlOptions & { readonly url: string }): Driver {
+  return mysql(url, options)
+}

@@ -1,0 +1,53 @@
+/** The schema: what `setup()` runs, and what `holdfast migrate --print` shows. */
+import { isSchemaMissing, schemaError } from './failure.ts'
+import type { Names } from './names.ts'
+import { BREAK, ENTER, LEAVE, LOOK, SCHEMA, STEP, SWAP, SWEEP, TOUCH } from './scripts.generated.ts'
+import type { MysqlSession } from './session.ts'
+
+/** Raised with every change of tables or procedures; the names of the procedures carry it too. */
+export const SCHEMA_VERSION = 1
+
+const PROCEDURES = [STEP, ENTER, LEAVE, TOUCH, BREAK, SWAP, SWEEP, LOOK]
+
+function statements(names: Names): string[] {
+  const split = (sql: string): string[] =>
+    sql
+      .split(/^;;$/m)
+      .map((part) => names.render(part).trim())
+      .filter((part) => part !== '')
+  const procedures = PROCEDURES.flatMap(split).flatMap((create) => {
+    const name = /^CREATE PROCEDURE (`\w+`)/m.exec(create)?.[1]
+    // MySQL has no CREATE OR REPLACE for procedures.
+    return [`DROP PROCEDURE IF EXISTS ${name}`, create]
+  })
+  const version = names.render(
+    `INSERT INTO @meta (one, version, floor) VALUES (1, ${SCHEMA_VERSION}, 0) ON DUPLICATE KEY UPDATE version = ${SCHEMA_VERSION}`,
+  )
+  return [...split(SCHEMA), ...procedures, version]
+}
+
+/** Everything `setup()` would run, as the `mysql` program takes it. */
+export function migration(names: Names): string {
+  return `DELIMITER ;;\n${statements(names).join('\n;;\n')}\n;;\nDELIMITER ;\n`
+}
+
+/** Makes the schema if it is missing or older; leaves it alone if it fits, and refuses a newer one. */
+export async function setUp(session: MysqlSession, names: Names): Promise<void> {
+  const found = await schemaVersion(session, names)
+  if (found === SCHEMA_VERSION) return
+  if (found !== null && found > SCHEMA_VERSION) throw schemaError(found, SCHEMA_VERSION, names, undefined)
+  // Definitions are not transactional here: whoever comes second would drop a procedure that somebody calls already. A table
+  // that is locked for writing would not do, as every statement that defines something ends the lock.
+  const lock = `'holdfast.setup.${names.prefix}'`
+  await session.script([`DO GET_LOCK(${lock}, 30)`, ...statements(names), `DO RELEASE_LOCK(${lock})`])
+}
+
+export async function schemaVersion(session: MysqlSession, names: Names): Promise<number | null> {
+  try {
+    const [row] = await session.run(names.render('SELECT version FROM @meta WHERE one = 1'), [])
+    return row === undefined ? null : Number(row[0])
+  } catch (error) {
+    if (isSchemaMissing(error)) return null
+    throw error
+  }
+}

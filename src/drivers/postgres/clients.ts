@@ -1,0 +1,27 @@
+/** The client objects that a user may give, typed by the members that are called: no package's types are needed. */
+
+/** The members of a `pg` Pool that we call. */
+export interface PgPool {
+  query(config: {
+    readonly name?: string
+    readonly text: string
+    readonly values?: readonly unknown[]
+    readonly rowMode?: 'array'
+    readonly query_timeout?: number
+  }): Promise<{ readonly rows: readonly unknown[] }>
+}
+
+/** The members of a `postgres` sql object that we call. */
+export interface PostgresSql {
+  (template: TemplateStringsArray, ...values: never[]): unknown
+  unsafe(
+    text: string,
+    values?: never[],
+    options?: { prepare?: boolean },
+  ): { values(): PromiseLike<unknown[][]>; simple(): PromiseLike<unknown> }
+  listen(
+    channel: string,
+    heard: (payload: string) => void,
+    opened?: () => void,
+  ): PromiseLike<{ unlisten(): PromiseLike<void> }>
+}

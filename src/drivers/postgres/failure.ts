@@ -1,0 +1,60 @@
+/** What an error of the server or of the client library means to Holdfast. */
+import { HoldfastError, StoreError, StoreUnreachableError } from '../../core/errors.ts'
+import type { Names } from './names.ts'
+
+/** The request may get an answer later: shutdown, crash, start, too many connections, cancelled, lock not available. */
+const PASSING = new Set(['57P01', '57P02', '57P03', '57P05', '53300', '57014', '55P03', '40001', '40P01', '25P03'])
+/** No such table, function, schema, column. */
+const NO_SCHEMA = new Set(['42P01', '42883', '3F000', '42703'])
+const ADVICE: Record<string, string> = {
+  '25006':
+    'the server takes no writes: it is a replica, or the role or database is read-only. Give the URL of the primary',
+  '42501':
+    "the role may not do this. Run `holdfast migrate --store URL --print` as the tables' owner, and grant the role their use",
+  HF001:
+    "transactions must be read committed: ALTER ROLE … SET default_transaction_isolation TO 'read committed', or give Holdfast its own pool",
+}
+
+/** Deadlock or serialization failure: the statement did nothing, and may be sent again at once. */
+export function isVictim(error: unknown): boolean {
+  const code = codeOf(error)
+  return code === '40001' || code === '40P01'
+}
+
+export function isSchemaMissing(error: unknown): boolean {
+  return NO_SCHEMA.has(codeOf(error))
+}
+
+/** Never carries a URL or a password: the server's messages name neither. */
+export function toStoreError(error: unknown): Error {
+  if (error instanceof HoldfastError) return error
+  const code = codeOf(error)
+  const message = error instanceof Error ? error.message : String(error)
+  const isState = /^[0-9A-Z]{5}$/.test(code)
+  if (!isState || code.startsWith('08') || PASSING.has(code)) {
+    return new StoreUnreachableError(`postgres: ${message || code}`, { cause: error })
+  }
+  const advice = ADVICE[code]
+  return new StoreError(`postgres: ${message} (${code})${advice === undefined ? '' : `; ${advice}`}`, { cause: error })
+}
+
+/** Tells what to run about tables that are missing, older or newer than this version of Holdfast needs. */
+export function schemaError(found: number | null, needed: number, names: Names, cause: unknown): StoreError {
+  const where = `schema "${names.schema}"`
+  if (found !== null && found > needed) {
+    return new StoreError(
+      `postgres: the tables in ${where} are of version ${found}, newer than the ${needed} that this Holdfast knows; install a newer Holdfast`,
+      { cause },
+    )
+  }
+  const state = found === null ? `no Holdfast tables in ${where}` : `the tables in ${where} are of version ${found}`
+  return new StoreError(
+    `postgres: ${state}, version ${needed} is needed; run \`holdfast migrate --store URL\` or await hf.setup()`,
+    { cause },
+  )
+}
+
+function codeOf(error: unknown): string {
+  const code = (error as { readonly code?: unknown } | null)?.code
+  return typeof code === 'string' ? code : ''
+}

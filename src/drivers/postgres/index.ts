@@ -1,0 +1,92 @@
+/** `holdfast/postgres`: locks in a PostgreSQL database, through `pg` or `postgres`. */
+import { checkKeys, checkOneOf, checkText, checkWhole, shown } from '../../core/check.ts'
+import { UsageError } from '../../core/errors.ts'
+import type { Driver } from '../../driver.ts'
+import { checkPoll, type PollMs } from '../sql/poll-option.ts'
+import type { PgPool, PostgresSql } from './clients.ts'
+import { PostgresDriver } from './driver.ts'
+import { makeNames } from './names.ts'
+import { openPg, PgSession } from './pg-session.ts'
+import { openPostgresJs, PostgresJsSession } from './postgres-js-session.ts'
+import { migration } from './schema.ts'
+import type { Session } from './session.ts'
+
+export type { PgPool, PostgresSql } from './clients.ts'
+export { lockInTransaction, type PgTransaction, type PostgresTransaction } from './transaction.ts'
+
+export interface PostgresOptions {
+  /** Begins the names of tables and functions. Default 'holdfast'; 1 to 30 letters, digits and underscores. */
+  readonly prefix?: string
+  /** The schema they are in. Default 'public'; 1 to 30 letters, digits and underscores. */
+  readonly schema?: string
+  /**
+   * A URL that reaches the server without a transaction pooler, for the one connection that listens; false: poll instead.
+   * Default: the URL given; for a `pg` pool false; for a `postgres` object its own `listen`.
+   */
+  readonly listenUrl?: string | false
+  /** The package that a URL is opened with. Default 'pg'; 'postgres' is faster at hundreds of concurrent calls. */
+  readonly client?: 'pg' | 'postgres'
+  /** How long an answer may take before the store counts as unreachable. Default 5 000; 1 to 600 000. */
+  readonly timeoutMs?: number
+  /** Connections of our own pool, if a URL is given. Default 10; 1 to 1 000. */
+  readonly connections?: number
+  /** The shortest and longest pause between polls, where polling is needed. Default 25 and 500; 5 to 60 000. */
+  readonly pollMs?: PollMs
+}
+
+const KEYS = ['client', 'prefix', 'schema', 'listenUrl', 'timeoutMs', 'connections', 'pollMs']
+
+/** A store in PostgreSQL 12 or later, given by URL, by your `pg` Pool or by your `postgres` sql object. */
+export function postgres(store: string | URL | PgPool | PostgresSql, options: PostgresOptions = {}): Driver {
+  checkKeys('postgres options', options, KEYS)
+  const { prefix = 'holdfast', schema = 'public', timeoutMs = 5_000, connections = 10, listenUrl } = options
+  const names = makeNames(schema, prefix)
+  checkWhole('timeoutMs', timeoutMs, 1, 600_000)
+  checkWhole('connections', connections, 1, 1_000)
+  if (listenUrl !== undefined && listenUrl !== false) checkText('listenUrl', listenUrl, 4_096)
+  const isPostgresJs = typeof store === 'function' || options.client === 'postgres'
+  if (isPostgresJs && typeof listenUrl === 'string') {
+    throw new UsageError('listenUrl as a URL needs the package pg; a postgres object listens by itself, or not: false')
+  }
+  const poll = checkPoll(options.pollMs)
+  const settings = { timeoutMs, connections }
+  let session: Session
+  let hears: boolean
+  if (typeof store === 'string' || store instanceof URL) {
+    const url = String(store)
+    const own = listenUrl === undefined ? url : listenUrl
+    hears = own !== false
+    const client = checkOneOf('client', options.client ?? 'pg', ['pg', 'postgres'])
+    if (client === 'pg') session = openPg(url, { ...settings, listenUrl: own === false ? null : own })
+    else session = openPostgresJs(url, { ...settings, hears })
+  } else if (typeof store === 'function') {
+    hears = listenUrl !== false
+    session = new PostgresJsSession(
+      async () => store,
+      hears,
+      async () => {},
+    )
+  } else if (typeof store === 'object' && store !== null && typeof store.query === 'function') {
+    const own = listenUrl === undefined || listenUrl === false ? null : listenUrl
+    hears = own !== null
+    session = new PgSession(
+      async () => store,
+      { ...settings, listenUrl: own },
+      async () => {},
+    )
+  } else {
+    throw new UsageError(`postgres needs a URL, a pg Pool or a postgres sql object, given ${shown(store)}`)
+  }
+  return new PostgresDriver({ session, names, timeoutMs, hears, poll })
+}
+
+/** The SQL that `setup()` runs, for those who run their own migrations. */
+export function postgresMigration(options: Pick<PostgresOptions, 'prefix' | 'schema'> = {}): string {
+  checkKeys('migration options', options, ['prefix', 'schema'])
+  return migration(makeNames(options.schema ?? 'public', options.prefix ?? 'holdfast'))
+}
+
+/** For the conformance suite and others that configure by JSON: the URL among the options. */
+export default function fromConfig({ url, ...options }: PostgresOptions & { readonly url: string }): Driver {
+  return postgres(url, options)
+}

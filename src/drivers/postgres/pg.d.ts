@@ -1,0 +1,36 @@
+/** The members of `pg` that we call; the package is the user's, and brings no types of its own. */
+declare module 'pg' {
+  import type { EventEmitter } from 'node:events'
+
+  interface QueryConfig {
+    name?: string
+    text: string
+    values?: readonly unknown[]
+    rowMode?: 'array'
+    query_timeout?: number
+  }
+  interface Config {
+    connectionString?: string
+    max?: number
+    keepAlive?: boolean
+    allowExitOnIdle?: boolean
+    connectionTimeoutMillis?: number
+    idleTimeoutMillis?: number
+    query_timeout?: number
+    application_name?: string
+  }
+  export class Client extends EventEmitter {
+    constructor(config: Config)
+    connect(): Promise<void>
+    query(config: QueryConfig | string): Promise<{ rows: unknown[][] }>
+    end(): Promise<void>
+    unref(): void
+    escapeIdentifier(name: string): string
+  }
+  export class Pool extends EventEmitter {
+    constructor(config: Config)
+    query(config: QueryConfig | string): Promise<{ rows: unknown[][] }>
+    connect(): Promise<Client & { release(error?: Error | boolean): void }>
+    end(): Promise<void>
+  }
+}

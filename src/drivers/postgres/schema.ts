@@ -1,0 +1,53 @@
+/** The schema: what `setup()` runs, and what `holdfast migrate --print` shows. */
+import { isSchemaMissing, schemaError } from './failure.ts'
+import type { Names } from './names.ts'
+import { BREAK, ENTER, LEAVE, SCHEMA, STEP, SWAP, SWEEP, TOUCH, WATCH } from './scripts.generated.ts'
+import type { Session } from './session.ts'
+
+/** Raised with every change of tables or functions; the names of the functions carry it too. */
+export const SCHEMA_VERSION = 1
+
+const FUNCTIONS = [STEP, ENTER, LEAVE, TOUCH, BREAK, SWAP, SWEEP, WATCH]
+
+/** Everything `setup()` would run, for people and their own migrations. */
+export function migration(names: Names): string {
+  return `BEGIN;\n${script(names)}\nCOMMIT;\n`
+}
+
+/** Sent in one message, several statements are one transaction: none is left open if one of them fails. */
+function script(names: Names): string {
+  return names.render(
+    [
+      // Two processes that set up at once would trip over each other's CREATE.
+      "SELECT pg_advisory_xact_lock(hashtextextended('holdfast setup @schema', 0));",
+      'CREATE SCHEMA IF NOT EXISTS @schema;',
+      SCHEMA,
+      ...FUNCTIONS,
+      `INSERT INTO @meta (version, floor) VALUES (${SCHEMA_VERSION}, 0) ON CONFLICT (one) DO UPDATE SET version = ${SCHEMA_VERSION};`,
+    ].join('\n'),
+  )
+}
+
+/** Makes the schema if it is missing or older; leaves it alone if it fits, and refuses a newer one. */
+export async function setUp(session: Session, names: Names): Promise<void> {
+  const found = await schemaVersion(session, names)
+  if (found === SCHEMA_VERSION) return
+  if (found !== null && found > SCHEMA_VERSION) throw schemaError(found, SCHEMA_VERSION, names, undefined)
+  // CREATE SCHEMA asks for a right on the database even when the schema is there.
+  const exists = await session.run({ name: 'holdfast_schema', text: 'SELECT 1 FROM pg_namespace WHERE nspname = $1' }, [
+    names.schema,
+  ])
+  const sql = script(names)
+  await session.script(exists.length === 0 ? sql : sql.replace(/^CREATE SCHEMA .*$/m, ''))
+}
+
+export async function schemaVersion(session: Session, names: Names): Promise<number | null> {
+  try {
+    const text = names.render('SELECT version FROM @meta')
+    const [row] = await session.run({ name: 'holdfast_version', text }, [])
+    return row === undefined ? null : Number(row[0])
+  } catch (error) {
+    if (isSchemaMissing(error)) return null
+    throw error
+  }
+}

@@ -1,0 +1,69 @@
+-- Tables of the PostgreSQL store, version 1.
+-- @name stands for the object of that name under the configured schema and prefix.
+-- All times and spans are whole microseconds; times since 1970 by clock_timestamp(). Tokens come from the same clock.
+
+CREATE TABLE IF NOT EXISTS @meta (
+  one boolean PRIMARY KEY DEFAULT true CHECK (one),
+  version integer NOT NULL,
+  -- No token or version of a row that was swept is above this one.
+  floor bigint NOT NULL
+);
+
+-- A line. Its row is the lock under which everything about it changes.
+-- A place that stands alone lives in the row itself (solo_*, token = last): the uncontended pair is one HOT update each.
+-- As soon as anybody else comes, all places are rows of @place.
+CREATE TABLE IF NOT EXISTS @line (
+  name bytea PRIMARY KEY,
+  capacity bigint NOT NULL,
+  last bigint NOT NULL,
+  places integer NOT NULL DEFAULT 0,
+  weight bigint NOT NULL DEFAULT 0,
+  -- No row of @place in this line lapses earlier: most requests need not look.
+  lapses_from bigint NOT NULL DEFAULT 0,
+  -- Until when tombstones (@dead) or observers may exist: until then the short way is closed.
+  dead_until bigint NOT NULL DEFAULT 0,
+  watched_until bigint NOT NULL DEFAULT 0,
+  solo_id uuid,
+  solo_weight bigint,
+  solo_ttl bigint,
+  solo_lapse bigint,
+  solo_at bigint,
+  solo_data text,
+  solo_inbox text
+) WITH (fillfactor = 50);
+
+CREATE TABLE IF NOT EXISTS @place (
+  line bytea NOT NULL,
+  token bigint NOT NULL,
+  id uuid NOT NULL,
+  weight bigint NOT NULL,
+  ttl bigint NOT NULL,
+  lapse bigint NOT NULL,
+  at bigint NOT NULL,
+  data text NOT NULL,
+  inbox text,
+  -- Knows that it is granted: told, or by its own question.
+  granted boolean NOT NULL,
+  -- Weighs until it lapses, and is not renewed.
+  broken boolean NOT NULL DEFAULT false,
+  PRIMARY KEY (line, token)
+) WITH (fillfactor = 70);
+
+CREATE INDEX IF NOT EXISTS @bare(place_id) ON @place (id);
+
+-- Ids that left before they entered: a late enter of theirs is refused.
+CREATE TABLE IF NOT EXISTS @dead (
+  line bytea NOT NULL,
+  id uuid NOT NULL,
+  until bigint NOT NULL,
+  PRIMARY KEY (line, id)
+);
+
+-- A cell. value NULL: it was removed, and the row remembers by whom until it lapses. lapse NULL: lives for ever.
+CREATE TABLE IF NOT EXISTS @cell (
+  key bytea PRIMARY KEY,
+  version bigint NOT NULL,
+  value text,
+  nonce text NOT NULL,
+  lapse bigint
+) WITH (fillfactor = 70);

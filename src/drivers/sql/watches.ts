@@ -1,0 +1,70 @@
+/** Who wants to be woken in this process, and which of its places still wait: what pushes and polls are matched with. */
+import { type Entry, isGranted, type Place, type Push, type Stop, type Wake } from '../../driver.ts'
+
+interface Watched {
+  readonly line: string
+  readonly wake: Wake
+}
+
+export class Watches {
+  readonly #places = new Map<string, Watched>()
+  readonly #lines = new Map<string, Set<Wake>>()
+  /** Ids whose latest answer was "blocked", with their lines. */
+  readonly #waiting = new Map<string, string>()
+  /** Called when there is something new to look out for. */
+  onDemand: () => void = () => {}
+
+  get waiting(): ReadonlyMap<string, string> {
+    return this.#waiting
+  }
+
+  get observed(): string[] {
+    return [...this.#lines.keys()]
+  }
+
+  get isIdle(): boolean {
+    return this.#waiting.size === 0 && this.#lines.size === 0
+  }
+
+  watch(line: string, id: string | null, wake: Wake): Stop {
+    if (id !== null) {
+      this.#places.set(id, { line, wake })
+      return () => {
+        this.#places.delete(id)
+        this.#waiting.delete(id)
+      }
+    }
+    const wakes = this.#lines.get(line) ?? new Set()
+    this.#lines.set(line, wakes.add(wake))
+    this.onDemand()
+    return () => {
+      wakes.delete(wake)
+      if (wakes.size === 0 && this.#lines.get(line) === wakes) this.#lines.delete(line)
+    }
+  }
+
+  /** Takes note of an answer about a place: only those that wait are polled for. */
+  answered(entry: Entry, place: Place | null): void {
+    if (place === null || isGranted(entry, place)) {
+      this.#waiting.delete(entry.id)
+    } else if (this.#places.has(entry.id) && !this.#waiting.has(entry.id)) {
+      this.#waiting.set(entry.id, entry.line)
+      this.onDemand()
+    }
+  }
+
+  wake(id: string, push?: Push): void {
+    this.#waiting.delete(id)
+    this.#places.get(id)?.wake(push)
+  }
+
+  changed(line: string): void {
+    for (const wake of this.#lines.get(line) ?? []) wake()
+  }
+
+  /** Something may have been missed: everybody who waits or observes looks for himself. */
+  wakeAll(): void {
+    for (const id of [...this.#waiting.keys()]) this.wake(id)
+    for (const line of this.observed) this.changed(line)
+  }
+}

@@ -1,0 +1,103 @@
+/** The user's own database as the optimistic lock sees it: read rows, write and count. Typed by the members that are called. */
+import { shown } from '../core/check.ts'
+import { UsageError } from '../core/errors.ts'
+
+export type SqlValue = string | number | bigint | boolean | null | Uint8Array | object
+export type Row = Record<string, SqlValue>
+export type Dialect = 'postgres' | 'mysql' | 'sqlite'
+
+/** A `pg` Pool or Client. */
+export interface PgDatabase {
+  query(
+    text: string,
+    values: unknown[],
+  ): Promise<{ readonly rows: readonly unknown[]; readonly rowCount: number | null }>
+}
+
+/** A `postgres` sql object. */
+export interface PostgresDatabase {
+  unsafe(text: string, values: never[]): PromiseLike<readonly unknown[] & { readonly count: number | null }>
+}
+
+/** A pool or connection of `mysql2/promise`. */
+export interface MysqlDatabase {
+  execute(sql: string, values: never[]): Promise<readonly [unknown, unknown]>
+}
+
+/** A database of `libsql`, `better-sqlite3` or `node:sqlite`. */
+export interface SqliteDatabase {
+  prepare(sql: string): {
+    all(...values: never[]): unknown[]
+    run(...values: never[]): { readonly changes: number | bigint }
+  }
+}
+
+export type UserDatabase = PgDatabase | PostgresDatabase | MysqlDatabase | SqliteDatabase
+
+export interface Database {
+  readonly dialect: Dialect
+  read(sql: string, values: readonly SqlValue[]): Promise<Row[]>
+  /** How many rows matched. */
+  write(sql: string, values: readonly SqlValue[]): Promise<number>
+  /** A whole number as a parameter. */
+  big(value: bigint): SqlValue
+}
+
+export function toDatabase(db: UserDatabase): Database {
+  if ((typeof db === 'object' && db !== null) || typeof db === 'function') {
+    // mysql2 has query too, and postgres.js has nothing else: the order tells them apart.
+    if ('unsafe' in db && typeof db.unsafe === 'function') return postgresJs(db)
+    if ('execute' in db && typeof db.execute === 'function') return mysql(db)
+    if ('query' in db && typeof db.query === 'function') return pg(db)
+    if ('prepare' in db && typeof db.prepare === 'function') return sqlite(db)
+  }
+  throw new UsageError(
+    `optimistic needs a pg pool, a postgres sql object, a mysql2/promise pool or a SQLite database, given ${shown(db)}`,
+  )
+}
+
+function pg(db: PgDatabase): Database {
+  return {
+    dialect: 'postgres',
+    read: async (sql, values) => (await db.query(sql, [...values])).rows as Row[],
+    write: async (sql, values) => (await db.query(sql, [...values])).rowCount ?? 0,
+    big: String,
+  }
+}
+
+function postgresJs(db: PostgresDatabase): Database {
+  return {
+    dialect: 'postgres',
+    read: async (sql, values) => [...(await db.unsafe(sql, values as never[]))] as Row[],
+    write: async (sql, values) => (await db.unsafe(sql, values as never[])).count ?? 0,
+    big: String,
+  }
+}
+
+function mysql(db: MysqlDatabase): Database {
+  return {
+    dialect: 'mysql',
+    async read(sql, values) {
+      const [rows] = await db.execute(sql, values as never[])
+      return rows as Row[]
+    },
+    async write(sql, values) {
+      // The version always changes, so rows that match and rows that change are the same number, whatever the client's flags.
+      const [{ affectedRows }] = (await db.execute(sql, values as never[])) as readonly [
+        { affectedRows: number },
+        unknown,
+      ]
+      return affectedRows
+    },
+    big: String,
+  }
+}
+
+function sqlite(db: SqliteDatabase): Database {
+  return {
+    dialect: 'sqlite',
+    read: async (sql, values) => db.prepare(sql).all(...(values as never[])) as Row[],
+    write: async (sql, values) => Number(db.prepare(sql).run(...(values as never[])).changes),
+    big: (value) => (value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : value),
+  }
+}

@@ -1,0 +1,74 @@
+/** A MariaDB server for one test file, and plain connections to it. */
+import { createConnection } from 'mysql2/promise'
+import { afterAll, beforeAll } from 'vitest'
+import type { MariadbOptions } from '../../../src/testbed/mariadb.ts'
+import { requireServers } from '../../../src/testbed/require.ts'
+import type { Server } from '../../../src/testbed/server.ts'
+import { type Testbed, testbed } from '../../../src/testbed/testbed.ts'
+
+/** A connection of its own: runs one statement at a time, rows as arrays. */
+export interface Plain {
+  ask(sql: string, values?: (string | number | Buffer)[]): Promise<unknown[][]>
+}
+
+export interface Bench {
+  readonly server: Server
+  readonly url: string
+  connect(url?: string): Promise<Plain>
+}
+
+/** Started before the first test of the file, stopped after the last. */
+export function useMariadb(options?: MariadbOptions): Bench {
+  let bed: Testbed
+  let server: Server
+  const closers: (() => void)[] = []
+  beforeAll(async () => {
+    await requireServers(['mariadb'])
+    bed = await testbed()
+    server = await bed.mariadb(options)
+  }, 600_000)
+  afterAll(async () => {
+    for (const close of closers) close()
+    await bed?.close()
+  })
+  return {
+    get server() {
+      return server
+    },
+    get url() {
+      return server.url
+    },
+    async connect(url = server.url) {
+      const connection = await createConnection({ uri: url, supportBigNumbers: true, bigNumberStrings: true })
+      // A server that is restarted by a test breaks its connections; that is the test's doing.
+      connection.on('error', () => {})
+      closers.push(() => connection.destroy())
+      return {
+        async ask(sql, values = []) {
+          const [result] = await connection.query({ sql, values, rowsAsArray: true })
+          if (!Array.isArray(result)) return []
+          const [first] = result as unknown[]
+          const isNested = Array.isArray(first) && Array.isArray(first[0])
+          return (isNested ? first : result) as unknown[][]
+        },
+      }
+    },
+  }
+}
+
+/** Asks until the first column of the first row is 1. */
+export async function isTrue(plain: Plain, sql: string): Promise<void> {
+  const end = performance.now() + 30_000
+  for (;;) {
+    const [[value] = []] = await plain.ask(sql)
+    if (String(value) === '1') return
+    if (performance.now() > end) throw new Error(`not true: ${sql}`)
+    // InnoDB's tables about itself are read anew only after a tenth of a second without a reader.
+    await new Promise((resolve) => setTimeout(resolve, 130))
+  }
+}
+
+/** Resolves once somebody waits for a row lock on this server: the schedule is where it should be. */
+export function someoneWaits(observer: Plain): Promise<void> {
+  return isTrue(observer, 'SELECT COUNT(*) > 0 FROM information_schema.INNODB_LOCK_WAITS')
+}

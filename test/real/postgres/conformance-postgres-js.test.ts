@@ -1,0 +1,14 @@
+import { afterAll } from 'vitest'
+import { requireServers } from '../../../src/testbed/require.ts'
+import { testbed } from '../../../src/testbed/testbed.ts'
+import { conform } from '../../conform.ts'
+
+await requireServers(['postgres'])
+const bed = await testbed()
+const { url } = await bed.postgres()
+afterAll(() => bed.close())
+
+await conform('postgres through postgres.js', {
+  module: new URL('../../../dist/src/drivers/postgres/index.js', import.meta.url),
+  config: { url, client: 'postgres' },
+})

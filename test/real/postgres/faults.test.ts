@@ -1,0 +1,240 @@
+/** What goes wrong with a real server: connections ended by an administrator, restarts, refusals, limits. */
+import { randomBytes } from 'node:crypto'
+import { inspect } from 'node:util'
+import { type Client, Pool } from 'pg'
+import { afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { StoreError, StoreUnreachableError } from '../../../src/core/errors.ts'
+import type { Driver } from '../../../src/driver.ts'
+import { postgres, type PostgresOptions } from '../../../src/drivers/postgres/index.ts'
+import { type Holdfast, holdfast } from '../../../src/index.ts'
+import { usePostgres } from './server.ts'
+
+const bench = usePostgres()
+const open: { close(): Promise<unknown> }[] = []
+let admin: Client
+
+beforeAll(async () => {
+  admin = await bench.connect()
+  const driver = postgres(bench.url)
+  await driver.setup?.()
+  await driver.close()
+  await admin.query('CREATE ROLE guest LOGIN')
+})
+
+afterEach(async () => {
+  for (const closing of open.splice(0).toReversed()) await closing.close()
+})
+
+const name = (): string => `fault ${randomBytes(6).toString('hex')}`
+
+async function hold(options: PostgresOptions = {}, url: string = bench.url): Promise<Holdfast> {
+  const hf = await holdfast(postgres(url, options))
+  open.push(hf)
+  return hf
+}
+
+function raw(store: Parameters<typeof postgres>[0], options: PostgresOptions = {}): Driver {
+  const driver = postgres(store, options)
+  open.push(driver)
+  return driver
+}
+
+const entry = (line: string, ttlMs = 20_000) => ({
+  line,
+  id: randomBytes(16).toString('hex'),
+  weight: 1,
+  capacity: 1,
+  ttlMs,
+  data: '{}',
+})
+
+const terminate = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+  WHERE pid <> pg_backend_pid() AND application_name LIKE 'holdfast%'`
+
+describe('connections that break', () => {
+  test('backends ended by an administrator: holds stay, waiters are served', async () => {
+    const [a, b] = [await hold(), await hold()]
+    const line = name()
+    const held = await a.mutex(line).acquire()
+    const waiting = b.mutex(line).acquire()
+    for (let i = 0; i < 3; i++) await admin.query(terminate)
+    held.assertHeld()
+    expect(await held.release()).toBe(true)
+    const next = await waiting
+    expect(next.token).toBeGreaterThan(held.token)
+    await next.release()
+  })
+
+  test('the listening connection alone is ended: it comes back, and pushes arrive again', async () => {
+    const driver = raw(bench.url)
+    const line = name()
+    const [holder, waiter] = [entry(line), entry(line)]
+    await driver.watch(line, entry(line).id, () => {})
+    await admin.query(`${terminate} AND application_name = 'holdfast listen'`)
+    const pushed = new Promise<unknown>((resolve) => {
+      void Promise.resolve(driver.watch(line, waiter.id, (push) => push && resolve(push.token)))
+    })
+    await driver.enter(holder, true)
+    const place = await driver.enter(waiter, true)
+    const { rows } = await poll(
+      `SELECT 1 FROM pg_stat_activity WHERE application_name = 'holdfast listen' AND query LIKE 'LISTEN%'`,
+    )
+    expect(rows).toHaveLength(1)
+    await driver.leave(holder)
+    expect(await pushed).toBe(place?.token)
+  })
+
+  test('a restart of the server while held: the hold is kept, and tokens rise', async () => {
+    const hf = await hold()
+    const line = name()
+    const held = await hf.mutex(line, { ttlMs: 60_000 }).acquire()
+    await bench.server.restart({ keepData: true })
+    held.assertHeld()
+    admin = await bench.connect()
+    expect(await (await hold()).mutex(line).tryAcquire()).toBeNull()
+    expect(await held.release()).toBe(true)
+    const next = await hf.mutex(line).acquire()
+    expect(next.token).toBeGreaterThan(held.token)
+    await next.release()
+  })
+})
+
+describe('refusals', () => {
+  test('no tables: the error says what to run', async () => {
+    const driver = raw(bench.url, { prefix: 'nowhere' })
+    await expect(driver.enter(entry(name()), true)).rejects.toThrow(/no Holdfast tables.*holdfast migrate.*setup\(\)/)
+  })
+
+  test('older and newer tables: what to run, and no touching of the newer', async () => {
+    const driver = raw(bench.url, { prefix: 'other' })
+    await driver.setup?.()
+    await admin.query('ALTER FUNCTION other_enter_v1 RENAME TO other_enter_v0')
+    await admin.query('UPDATE other_meta SET version = 0')
+    await expect(driver.enter(entry(name()), true)).rejects.toThrow(/of version 0, version 1 is needed.*migrate/)
+    await admin.query('UPDATE other_meta SET version = 99')
+    await expect(driver.enter(entry(name()), true)).rejects.toThrow(/version 99, newer/)
+    await expect(driver.setup?.()).rejects.toThrow(StoreError)
+    await admin.query('UPDATE other_meta SET version = 0')
+    await driver.setup?.()
+    expect(await driver.enter(entry(name()), true)).not.toBeNull()
+  })
+
+  test('several processes set up at once', async () => {
+    const drivers = Array.from({ length: 6 }, () => raw(bench.url, { prefix: 'race', schema: 'race_schema' }))
+    await Promise.all(drivers.map(async (driver) => driver.setup?.()))
+    expect(await drivers[0]?.enter(entry(name()), true)).not.toBeNull()
+  })
+
+  test('a role without rights, and a server that takes no writes', async () => {
+    const guest = bench.url.replace('postgres@', 'guest@')
+    await expect(raw(guest, { prefix: 'guest' }).setup?.()).rejects.toThrow(/permission denied.*grant/)
+    await expect(raw(guest).enter(entry(name()), true)).rejects.toThrow(/permission denied.*grant/)
+    await admin.query('ALTER ROLE guest SET default_transaction_read_only = on')
+    await admin.query('GRANT ALL ON ALL TABLES IN SCHEMA public TO guest')
+    const refused = raw(guest).enter(entry(name()), true)
+    await expect(refused).rejects.toThrow(/read-only.*primary/)
+    await expect(refused).rejects.not.toBeInstanceOf(StoreUnreachableError)
+    await admin.query('ALTER ROLE guest RESET default_transaction_read_only')
+  })
+
+  test('transactions that are not read committed are refused, not served from an old snapshot', async () => {
+    const pool = new Pool({ connectionString: `${bench.url}?options=-c%20default_transaction_isolation=serializable` })
+    pool.on('error', () => {})
+    const driver = raw(pool)
+    await expect(driver.enter(entry(name()), true)).rejects.toThrow(/read committed/)
+    await driver.close()
+    await pool.end()
+  })
+
+  test('no server there, a wrong database, a wrong option: typed, and without the password', async () => {
+    const nobody = raw('postgres://user:secret@127.0.0.1:1/db', { timeoutMs: 500 })
+    const silent = await nobody.enter(entry(name()), true).catch((error: unknown) => error as Error)
+    expect(silent).toBeInstanceOf(StoreUnreachableError)
+    const wrong = await raw(bench.url.replace(/[^/]+$/, 'nosuch'))
+      .enter(entry(name()), true)
+      .catch((e: Error) => e)
+    expect(wrong).toBeInstanceOf(StoreError)
+    expect(wrong).not.toBeInstanceOf(StoreUnreachableError)
+    for (const error of [silent, wrong]) expect(inspect(error, { depth: 9 })).not.toContain('secret')
+    await expect(holdfast(`${bench.url}?schema=a"b`)).rejects.toThrow(/schema must be/)
+    await expect(holdfast(`${bench.url}?nonsense=1`)).rejects.toThrow(/no option "nonsense"/)
+  })
+})
+
+describe('limits', () => {
+  test('a pool of one connection: 40 contenders do not block each other', async () => {
+    const pool = new Pool({ connectionString: bench.url, max: 1 })
+    pool.on('error', () => {})
+    const hf = await holdfast(postgres(pool))
+    const line = name()
+    let inside = 0
+    const visit = async (): Promise<void> => {
+      await hf.mutex(line, { fairness: 'strict' }).using(async () => {
+        expect(++inside).toBe(1)
+        await new Promise((resolve) => setImmediate(resolve))
+        inside--
+      })
+    }
+    await Promise.all(Array.from({ length: 40 }, visit))
+    await hf.close()
+    // The pool is the user's, and still open.
+    await pool.query({ text: 'SELECT 1' })
+    await pool.end()
+  })
+
+  test('connection limit reached: unreachable, and ridden out once there is room', async () => {
+    await admin.query('GRANT ALL ON ALL TABLES IN SCHEMA public TO guest')
+    await admin.query('ALTER ROLE guest CONNECTION LIMIT 0')
+    const hf = await hold({ listenUrl: false }, bench.url.replace('postgres@', 'guest@'))
+    await expect(hf.mutex(name(), { ttlMs: 300 }).acquire()).rejects.toBeInstanceOf(StoreUnreachableError)
+    const line = name()
+    const waiting = hf.mutex(line).acquire()
+    await admin.query('ALTER ROLE guest CONNECTION LIMIT -1')
+    await (await waiting).release()
+  })
+
+  test('a statement timeout is an outage that passes', async () => {
+    const hf = await hold({ listenUrl: false }, `${bench.url}?options=-c%20statement_timeout=50`)
+    const line = name()
+    await (await hf.mutex(line).acquire()).release()
+    await admin.query('BEGIN')
+    await admin.query({
+      text: 'SELECT 1 FROM public.holdfast_line WHERE name = $1 FOR UPDATE',
+      values: [Buffer.from(line)],
+    })
+    const waiting = hf.mutex(line).acquire()
+    await poll("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'", await bench.connect())
+    await admin.query('COMMIT')
+    await (await waiting).release()
+  })
+
+  test('idle lines and lapsed cells are swept, and later tokens are still above', async () => {
+    const driver = raw(bench.url)
+    const [line, held] = [name(), entry(name())]
+    const first = entry(line)
+    const { token = 0n } = (await driver.enter(first, true)) ?? {}
+    await driver.leave(first)
+    await driver.enter(held, true)
+    await admin.query(`UPDATE holdfast_line SET last = last + 1000000000 WHERE name = '${hex(line)}'`)
+    const swept = (text: string) => admin.query({ text, rowMode: 'array' as const })
+    // Its last token lies in the future, as if the server's clock had been set back since.
+    await swept('SELECT holdfast_sweep_v1(-2000000000, 1000)')
+    const { rows } = await swept(`SELECT 1 FROM holdfast_line WHERE name = '${hex(line)}'`)
+    expect(rows).toHaveLength(0)
+    expect((await driver.touch([held]))[0]).not.toBeNull()
+    const again = await driver.enter(entry(line), true)
+    expect(again?.token).toBeGreaterThan(token + 1_000_000_000n)
+  })
+})
+
+const hex = (line: string): string => `\\x${Buffer.from(line).toString('hex')}`
+
+async function poll(sql: string, client: Client = admin): Promise<{ rows: unknown[][] }> {
+  const end = performance.now() + 30_000
+  for (;;) {
+    const found = await client.query({ text: sql, rowMode: 'array' })
+    if (found.rows.length > 0) return found
+    if (performance.now() > end) throw new Error(`never true: ${sql}`)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
