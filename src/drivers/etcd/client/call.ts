@@ -148,7 +148,7 @@ export class Call {
   }
 
   #failure(status: number, text: string): Error {
-    const Class = isUnreachable(status) ? EtcdUnreachableError : EtcdError
+    const Class = isUnreachable(status, text) ? EtcdUnreachableError : EtcdError
     const message = `${this.#where()}: ${text || 'no reason given'} (${statusName(status)})`
     return new Class(message, { status, mayHaveApplied: !isRefusal(status) })
   }

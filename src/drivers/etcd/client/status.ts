@@ -33,9 +33,13 @@ export function statusName(status: number): string {
 }
 
 /** No member could answer, but another one, or the same one later, may. */
-export function isUnreachable(status: number): boolean {
+export function isUnreachable(status: number, message: string): boolean {
+  if (status === Status.UNKNOWN) return WITHOUT_QUORUM.test(message)
   return status === Status.UNAVAILABLE || status === Status.DEADLINE_EXCEEDED || status === Status.CANCELLED
 }
+
+// A member without a quorum lets a lease request run into its own deadline, and passes that on without a status of its own.
+const WITHOUT_QUORUM = /^context (deadline exceeded|canceled)$/
 
 // etcd answers with these before or instead of applying. The rest leave it open: UNAVAILABLE is also "request timed
 // out", where the proposal sits in the Raft log and may be applied after the reply.
