@@ -1,7 +1,19 @@
 /** The Redis driver: each step of a line is one script on one key, judged by the server's clock. */
-import type { HoldfastError } from '../../core/errors.ts'
+import { type HoldfastError, StoreError, StoreUnreachableError } from '../../core/errors.ts'
 import { instant } from '../../core/validity.ts'
-import type { CellView, Change, Driver, Entry, LineView, Place, Stop, Traits, Wake } from '../../driver.ts'
+import {
+  type CellView,
+  type Change,
+  type Driver,
+  type Entry,
+  type Instant,
+  isGranted,
+  type LineView,
+  type Place,
+  type Stop,
+  type Traits,
+  type Wake,
+} from '../../driver.ts'
 import { system } from '../../system.ts'
 import { listOf, readCell, readPlace, readPlaces, readView } from './answers.ts'
 import { kindOf, replyOf, translate } from './faults.ts'
@@ -10,7 +22,7 @@ import { Keys } from './keys.ts'
 import type { Settings } from './options.ts'
 import { BREAK, ENTER, LEAVE, OBSERVE, SWAP, TAKE, TOUCH, VIEW } from './scripts.generated.ts'
 import { survey } from './survey.ts'
-import type { Transport } from './transport.ts'
+import type { Transport, Wait } from './transport.ts'
 import type { Argument } from './wire/encode.ts'
 import { type Script, script } from './wire/script.ts'
 
@@ -61,11 +73,12 @@ export interface Taken {
 
 export class RedisDriver implements Driver {
   readonly name = 'redis'
-  readonly traits: Traits = TRAITS
+  readonly traits: Traits
   readonly #transport: Transport
   readonly #keys: Keys
   readonly #inbox: Inbox
   readonly #retentionMs: number
+  readonly #wait: Wait | null
   #last = { capacity: 0, ttlMs: 0, weight: 0, text: '' }
   #closing: Promise<void> | null = null
 
@@ -73,6 +86,10 @@ export class RedisDriver implements Driver {
     this.#transport = transport
     this.#keys = new Keys(settings.prefix)
     this.#retentionMs = settings.retentionMs
+    const { replicas, replicasTimeoutMs } = settings
+    this.#wait = replicas === 0 ? null : { replicas, timeoutMs: replicasTimeoutMs }
+    // A pushed grant is not yet known to be on the replicas: it must be asked for.
+    this.traits = replicas === 0 ? TRAITS : Object.freeze({ ...TRAITS, push: 'hint' })
     this.#inbox = new Inbox(transport, this.#keys, system.randomId().slice(0, 16), (line, ms) =>
       this.#run(SCRIPTS.observe, this.#keys.line(line), [ms, this.#retentionMs], line),
     )
@@ -92,6 +109,7 @@ export class RedisDriver implements Driver {
     const since = instant(system)
     const { ttlMs, line } = entry
     const args = [this.#sent(entry), ttlMs, ttlMs + this.#retentionMs, wait ? '1' : '0']
+    if (this.#wait !== null) return this.#enterAndWait(entry, args, since, this.#wait)
     return this.#transport.run(SCRIPTS.enter, this.#keys.line(line), args).then(
       (reply) => readPlace(reply, entry, since),
       (error: unknown) => this.#reject(error, line),
@@ -114,7 +132,7 @@ export class RedisDriver implements Driver {
         const args: Argument[] = [this.#retentionMs]
         for (const same of lines) args.push(same.length, ...same.map(({ id }) => id))
         const asked = lines.flat()
-        const reply = await this.#run(SCRIPTS.touch, keys, args, asked[0]?.line)
+        const reply = await this.#renew(keys, args, asked[0]?.line)
         for (const [i, place] of readPlaces(reply, asked, since).entries()) places.set(asked[i] as Entry, place)
       }),
     )
@@ -190,6 +208,38 @@ export class RedisDriver implements Driver {
       this.#closing = this.#transport.close()
     }
     return this.#closing
+  }
+
+  /** A grant counts only when enough replicas have it; else it is given back. A place that only waits is not a grant. */
+  async #enterAndWait(entry: Entry, args: readonly Argument[], since: Instant, wait: Wait): Promise<Place | null> {
+    let place: Place | null
+    let replicas: number
+    try {
+      const confirmed = await this.#transport.runAndWait(SCRIPTS.enter, this.#keys.line(entry.line), args, wait)
+      replicas = confirmed.replicas
+      place = readPlace(confirmed.reply, entry, since)
+    } catch (error) {
+      throw this.#fault(error, entry.line)
+    }
+    if (place === null || replicas >= wait.replicas || !isGranted(entry, place)) return place
+    await this.leave(entry)
+    throw new StoreError(
+      `line ${JSON.stringify(entry.line)}: only ${replicas} of ${wait.replicas} replicas confirmed the grant within ${wait.timeoutMs} ms, so it was given back`,
+      { line: entry.line },
+    )
+  }
+
+  /** A renewal that too few replicas have moves no deadline: the caller must take it for unanswered. */
+  async #renew(keys: readonly string[], args: readonly Argument[], line: string | undefined): Promise<unknown> {
+    const wait = this.#wait
+    if (wait === null) return this.#run(SCRIPTS.touch, keys, args, line)
+    try {
+      const { reply, replicas } = await this.#transport.runAndWait(SCRIPTS.touch, keys, args, wait)
+      if (replicas >= wait.replicas) return reply
+      throw new StoreUnreachableError(`only ${replicas} of ${wait.replicas} replicas confirmed a renewal in time`)
+    } catch (error) {
+      throw this.#fault(error, line)
+    }
   }
 
   /** A place as its owner sends it and the server stores it; see lua/line.lua. Most are like the one before. */

@@ -1,12 +1,14 @@
 /** `holdfast/redis`: locks on Redis or Valkey, by URL or by the client that you have already. */
 import { shown } from '../../core/check.ts'
 import { UnsupportedError, UsageError } from '../../core/errors.ts'
+import type { Driver } from '../../driver.ts'
 import { RedisDriver } from './driver.ts'
 import { type IoredisClient, IoredisTransport } from './ioredis.ts'
 import { LazyTransport } from './lazy.ts'
 import { type NodeRedisClient, NodeRedisTransport } from './node-redis.ts'
 import { type RedisOptions, resolveSettings, type Settings } from './options.ts'
 import { OwnTransport } from './own.ts'
+import { SetNxDriver } from './set-nx.ts'
 import { makeTopology, parseTopology } from './topology.ts'
 import type { Transport } from './transport.ts'
 import { parseRedisUrl } from './wire/url.ts'
@@ -26,6 +28,14 @@ export type RedisClient = IoredisClient | NodeRedisClient
 export function redis(store: string | URL | RedisClient, options?: RedisOptions): RedisDriver {
   const settings = resolveSettings(options)
   return new RedisDriver(transportTo(store, settings), settings)
+}
+
+/**
+ * Locks shared with programs that use `SET key value NX PX ttl`, such as redis-py's Lock. A lock's name is the key, without
+ * any prefix. No order, no tokens, no permits and no read locks: use `redis` unless you must share.
+ */
+export function setNx(store: string | URL | RedisClient, options?: RedisOptions): Driver {
+  return new SetNxDriver(transportTo(store, resolveSettings(options)))
 }
 
 export default redis

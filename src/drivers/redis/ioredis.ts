@@ -12,13 +12,17 @@ import type { Script } from './wire/script.ts'
 export interface IoredisClient {
   readonly status: string
   readonly isCluster?: boolean
-  readonly options: { readonly keyPrefix?: string | undefined; readonly host?: string; readonly port?: number }
+  readonly options: {
+    readonly keyPrefix?: string | undefined
+    readonly host?: string | undefined
+    readonly port?: number | undefined
+  }
   call(command: string, ...args: (string | Buffer | number)[]): Promise<unknown>
   duplicate(): IoredisClient
   connect(): Promise<void>
   subscribe(...channels: string[]): Promise<unknown>
   unsubscribe(...channels: string[]): Promise<unknown>
-  on(event: string, listener: (...args: never[]) => void): unknown
+  on(event: string, listener: (...args: unknown[]) => void): unknown
   disconnect(reconnect?: boolean): void
   /** Of a Cluster: its primaries. */
   nodes?(role: 'master'): IoredisClient[]
@@ -135,7 +139,7 @@ export class IoredisTransport implements Transport {
     const subscriber = this.#client.duplicate()
     subscriber.on('error', () => undefined)
     letEnd(subscriber)
-    subscriber.on('message', (channel: string, message: string) => this.#listeners.get(channel)?.(message))
+    subscriber.on('message', (channel, message) => this.#listeners.get(String(channel))?.(String(message)))
     let isFirst = true
     subscriber.on('ready', () => {
       if (!isFirst) void this.#relisten(subscriber)
@@ -193,7 +197,7 @@ function letEnd(client: IoredisClient): void {
   client.stream?.unref?.()
   client.on('connect', () => client.stream?.unref?.())
   if (client.isCluster !== true) return
-  client.on('+node', (node: IoredisClient) => letEnd(node))
+  client.on('+node', (node) => letEnd(node as IoredisClient))
   // The connection that a cluster listens with is none of its nodes, and can only be reached like this.
   const { subscriber } = client as { subscriber?: { getInstance?(): IoredisClient | null } }
   let known: IoredisClient | null = null

@@ -17,7 +17,7 @@ export interface NodeRedisClient {
   unref(): void
   subscribe(channel: string, listener: (message: string) => void): Promise<unknown>
   unsubscribe(channel: string): Promise<unknown>
-  on(event: string, listener: (...args: never[]) => void): unknown
+  on(event: string, listener: (...args: unknown[]) => void): unknown
 }
 
 const SCAN_COUNT = 500

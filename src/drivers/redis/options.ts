@@ -14,11 +14,18 @@ export interface RedisOptions {
    * to 86 400 000. A forgotten line's token is the server's time: by so much may that clock step back and none falls.
    */
   readonly retentionMs?: number
+  /**
+   * How many replicas must have a grant, and every renewal, before it counts. Default 0; 0 to 100. It narrows the gap that
+   * a failover tears, and does not close it: another replica than those that confirmed may be promoted.
+   */
+  readonly replicas?: number
+  /** How long they may take. Default 1 000; 1 to 60 000, and always less than `commandTimeoutMs`. */
+  readonly replicasTimeoutMs?: number
 }
 
 export type Settings = Readonly<Required<RedisOptions>>
 
-const KEYS = ['prefix', 'connectTimeoutMs', 'commandTimeoutMs', 'retentionMs']
+const KEYS = ['prefix', 'connectTimeoutMs', 'commandTimeoutMs', 'retentionMs', 'replicas', 'replicasTimeoutMs']
 
 export function resolveSettings(options: RedisOptions | undefined): Settings {
   checkKeys('Redis options', options, KEYS)
@@ -27,7 +34,9 @@ export function resolveSettings(options: RedisOptions | undefined): Settings {
     connectTimeoutMs = 5_000,
     commandTimeoutMs = 5_000,
     retentionMs = 60_000,
+    replicas = 0,
   } = options ?? {}
+  const { replicasTimeoutMs = Math.max(1, Math.min(1_000, commandTimeoutMs - 1)) } = options ?? {}
   checkText('prefix', prefix, 128)
   if (prefix === '' || /[{}]/.test(prefix)) {
     throw new UsageError(`prefix must be 1 to 128 bytes without braces, given ${JSON.stringify(prefix)}`)
@@ -37,5 +46,13 @@ export function resolveSettings(options: RedisOptions | undefined): Settings {
     connectTimeoutMs: checkWhole('connectTimeoutMs', connectTimeoutMs, 1, 600_000),
     commandTimeoutMs: checkWhole('commandTimeoutMs', commandTimeoutMs, 1, 600_000),
     retentionMs: checkWhole('retentionMs', retentionMs, 1_000, 86_400_000),
+    replicas: checkWhole('replicas', replicas, 0, 100),
+    // The answer must still come in time when the replicas have taken all of theirs.
+    replicasTimeoutMs: checkWhole(
+      'replicasTimeoutMs',
+      replicasTimeoutMs,
+      1,
+      Math.max(1, Math.min(60_000, commandTimeoutMs - 1)),
+    ),
   })
 }

@@ -1,0 +1,124 @@
+/**
+ * The classic recipe, for lines shared with programs that use it: `SET key value NX PX ttl`, and compare-and-delete. The
+ * key is the line's own name. Nobody queues, so waiting is asking again; there is no fencing token and no sharing.
+ */
+import { UnsupportedError } from '../../core/errors.ts'
+import { instant } from '../../core/validity.ts'
+import type { CellView, Driver, Entry, LineView, Place, Stop, Traits } from '../../driver.ts'
+import { system } from '../../system.ts'
+import { translate } from './faults.ts'
+import { SET_NX_DELETE, SET_NX_RENEW, SET_NX_TAKE } from './scripts.generated.ts'
+import type { Transport } from './transport.ts'
+import type { Argument } from './wire/encode.ts'
+import { type Script, script } from './wire/script.ts'
+
+const TRAITS: Traits = Object.freeze({
+  fair: false,
+  fenced: false,
+  counting: false,
+  push: 'none',
+  ttlMsMin: 50,
+  scope: 'network',
+  safety:
+    'The classic recipe on one server: holds while it keeps its data and its clock does not jump. Nobody queues, and there is no token that a guard could check.',
+})
+
+const TAKE = script(SET_NX_TAKE)
+const RENEW = script(SET_NX_RENEW)
+const DELETE = script(SET_NX_DELETE)
+/** A waiter asks again after 50 to 150 ms; all at once would meet again and again. */
+const POLL_MS = 50
+
+export class SetNxDriver implements Driver {
+  readonly name = 'redis set-nx'
+  readonly traits: Traits = TRAITS
+  readonly #transport: Transport
+  /** Ids that were granted here: what has lapsed of them never comes back. */
+  readonly #granted = new Map<string, bigint>()
+  #lastToken = 0n
+  #closing: Promise<void> | null = null
+
+  constructor(transport: Transport) {
+    this.#transport = transport
+  }
+
+  async enter(entry: Entry, wait: boolean): Promise<Place | null> {
+    if (entry.weight !== entry.capacity) {
+      throw new UnsupportedError('a set-nx line has one holder: no permits and no read locks', { line: entry.line })
+    }
+    const place = this.#granted.has(entry.id) ? await this.#renew(entry) : await this.#try(entry)
+    return place === null || place.ahead === 0 || wait ? place : null
+  }
+
+  async touch(entries: readonly Entry[]): Promise<(Place | null)[]> {
+    return Promise.all(entries.map((entry) => (this.#granted.has(entry.id) ? this.#renew(entry) : this.#try(entry))))
+  }
+
+  async leave(entry: Entry, afterMs = 0): Promise<void> {
+    this.#granted.delete(entry.id)
+    if (afterMs > 0) await this.#run(RENEW, entry.line, [entry.id, afterMs])
+    else await this.#run(DELETE, entry.line, [entry.id])
+  }
+
+  watch(): Stop {
+    return () => undefined
+  }
+
+  // oxlint-disable-next-line require-yield
+  async *list(): AsyncGenerator<LineView> {
+    throw new UnsupportedError('a set-nx line is a key like any other: which keys are locks can not be told')
+  }
+
+  async swap(): Promise<CellView> {
+    throw new UnsupportedError('set-nx lines only: for cells, use redis()')
+  }
+
+  async break(line: string, now: boolean): Promise<number> {
+    if (!now)
+      throw new UnsupportedError('whoever holds a set-nx line can not be forbidden to renew it: break it now', { line })
+    return Number(await this.#run(DELETE, line, []))
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#transport.close()
+    return this.#closing
+  }
+
+  async #try(entry: Entry): Promise<Place> {
+    const { line, id, ttlMs } = entry
+    const since = instant(system)
+    const isOurs = Number(await this.#run(TAKE, line, [id, ttlMs])) === 1
+    const token = this.#nextToken()
+    if (isOurs) {
+      this.#granted.set(id, token)
+      return { token, ahead: 0, recheckMs: null, since, wanted: false }
+    }
+    const recheckMs = POLL_MS + Math.round(system.random() * 2 * POLL_MS)
+    return { token, ahead: 1, recheckMs, since, wanted: false }
+  }
+
+  async #renew(entry: Entry): Promise<Place | null> {
+    const since = instant(system)
+    const token = this.#granted.get(entry.id) ?? this.#nextToken()
+    if (Number(await this.#run(RENEW, entry.line, [entry.id, entry.ttlMs])) === 1) {
+      return { token, ahead: 0, recheckMs: null, since, wanted: false }
+    }
+    this.#granted.delete(entry.id)
+    return null
+  }
+
+  /** Only for people: this process's clock, and no promise. */
+  #nextToken(): bigint {
+    const now = BigInt(Math.floor(system.wallNow() * 1_000))
+    this.#lastToken = now > this.#lastToken ? now : this.#lastToken + 1n
+    return this.#lastToken
+  }
+
+  async #run(of: Script, line: string, args: readonly Argument[]): Promise<unknown> {
+    try {
+      return await this.#transport.run(of, [line], args)
+    } catch (error) {
+      throw translate(error, this.#transport.where, line)
+    }
+  }
+}

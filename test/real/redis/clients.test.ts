@@ -1,0 +1,110 @@
+/** The user's own clients: used, never closed or changed, and no event of theirs or ours ends the process. */
+import { createClient } from '@redis/client'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { redis, type RedisClient } from '../../../src/drivers/redis/index.ts'
+import { holdfast, StoreUnreachableError, UsageError } from '../../../src/index.ts'
+import { redisAsk } from '../../../src/testbed/redis.ts'
+import { requireServers } from '../../../src/testbed/require.ts'
+import type { Server } from '../../../src/testbed/server.ts'
+import { type Testbed, testbed } from '../../../src/testbed/testbed.ts'
+
+let bed: Testbed
+let server: Server
+
+beforeAll(async () => {
+  await requireServers(['redis'])
+  bed = await testbed()
+  server = await bed.redis()
+})
+
+afterAll(() => bed?.close())
+
+interface Client {
+  readonly client: RedisClient
+  ask(): Promise<string>
+  end(): void
+}
+
+async function ofIoredis(port: number): Promise<Client> {
+  const client = new Redis(port, '127.0.0.1', { keyPrefix: 'app:', stringNumbers: true })
+  client.on('error', () => undefined)
+  return { client, ask: () => client.ping(), end: () => client.disconnect() }
+}
+
+async function ofNodeRedis(port: number): Promise<Client> {
+  const client = createClient({ url: `redis://127.0.0.1:${port}` })
+  client.on('error', () => undefined)
+  await client.connect()
+  return { client, ask: () => client.ping(), end: () => client.destroy() }
+}
+
+const CLIENTS = { ioredis: ofIoredis, '@redis/client': ofNodeRedis }
+const names = Object.keys(CLIENTS) as (keyof typeof CLIENTS)[]
+
+test.each(names)(
+  '%s: locks, waits and is told; closing leaves the client open and no connection behind',
+  async (name) => {
+    const { client, ask, end } = await CLIENTS[name](server.port)
+    const connections = async (): Promise<number> =>
+      (await redisAsk(server.port, '', ['CLIENT', 'LIST'])).split('\n').filter((line) => line.startsWith('id=')).length
+    const before = await connections()
+    const hf = await holdfast(redis(client))
+    const line = `client-${name}`
+    const held = await hf.mutex(line).acquire()
+    const waiting = hf.mutex(line, { fairness: 'strict' }).acquire()
+    await held.release()
+    const next = await waiting
+    expect(next.token).toBeGreaterThan(held.token)
+    const seen = []
+    for await (const view of hf.list({ prefix: line })) seen.push(view.name)
+    expect(seen).toEqual([line])
+    await next.release()
+    const cell = hf.cell<number>(line)
+    await cell.update((n) => (n ?? 0) + 1)
+    expect((await cell.read()).value).toBe(1)
+    await hf.close()
+    expect(await ask()).toBe('PONG')
+    await expect.poll(connections).toBe(before)
+    end()
+  },
+)
+
+test.each(names)('%s: the server dies and comes back while one waits', async (name) => {
+  const mortal = await bed.redis({ appendonly: 'always' })
+  const { client, end } = await CLIENTS[name](mortal.port)
+  const hf = await holdfast(redis(client, { commandTimeoutMs: 1_000 }))
+  const held = await hf.mutex('line', { ttlMs: 30_000 }).acquire()
+  const waiting = hf.mutex('line', { ttlMs: 30_000, fairness: 'strict' }).acquire()
+  await expect.poll(() => redisAsk(mortal.port, '', ['KEYS', '*:q'])).toContain('*1')
+  await mortal.kill()
+  await expect(hf.mutex('other', { ttlMs: 900 }).acquire({ waitMs: 3_000 })).rejects.toBeInstanceOf(
+    StoreUnreachableError,
+  )
+  await mortal.restart({ keepData: true })
+  await held.release()
+  await (await waiting).release()
+  await hf.close()
+  end()
+})
+
+test('what is no client is refused', () => {
+  for (const wrong of [undefined, null, 7, {}, [], () => 1]) {
+    expect(() => redis(wrong as unknown as RedisClient)).toThrow(UsageError)
+  }
+})
+
+test('take: a burst, then one at a time, by the server clock', async () => {
+  const driver = redis(server.url)
+  const rate = { burst: 3, intervalMs: 20_000 }
+  expect(await driver.take('bucket', rate)).toEqual({ taken: true, left: 2, retryMs: 0 })
+  expect(await driver.take('bucket', rate, 2)).toEqual({ taken: true, left: 0, retryMs: 0 })
+  const refused = await driver.take('bucket', rate)
+  expect(refused).toMatchObject({ taken: false, left: 0 })
+  expect(refused.retryMs).toBeGreaterThan(0)
+  expect(refused.retryMs).toBeLessThanOrEqual(20_000)
+  const quick = { burst: 1, intervalMs: 5 }
+  expect((await driver.take('quick', quick)).taken).toBe(true)
+  await expect.poll(async () => (await driver.take('quick', quick)).taken).toBe(true)
+  await driver.close()
+})
