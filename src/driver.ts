@@ -78,6 +78,8 @@ export interface Traits {
   readonly ttlMsMin: number
   /** The longest lease the store grants: a longer one is cut to it. Default: no limit of its own. */
   readonly ttlMsMax?: number
+  /** Whether a place can outlive its leave (`leave` with `afterMs`), also when its process has gone. */
+  readonly lingers: boolean
   /** Who can share a line: tasks of one process, processes of one host, or hosts of a network. */
   readonly scope: 'process' | 'host' | 'network'
   /** What is promised, and what breaks it, in one or two sentences. */
@@ -126,6 +128,35 @@ export interface CellView {
   readonly nonce: string | null
 }
 
+/**
+ * A wish to take from a rate limit: a bucket that drains. Whole numbers throughout, so that every store counts exactly:
+ * one costs `unit`, the bucket holds `burst` of them, and `drain` units flow out in a microsecond of the store's clock.
+ */
+export interface Demand {
+  /** How many to take; 0 only looks. */
+  readonly cost: number
+  readonly burst: number
+  readonly unit: number
+  readonly drain: number
+  /** Once more than this many have been refused since the bucket was last empty, the key is shut. 0: never. */
+  readonly shutAfter: number
+  /** For how long. */
+  readonly shutMs: number
+}
+
+/** What became of a wish to take. */
+export interface Taken {
+  readonly taken: boolean
+  /** How many could be taken now. */
+  readonly left: number
+  /** Until the same wish could be granted; 0 when it was. */
+  readonly retryMs: number
+  /** Until the bucket is empty again, and all of `burst` could be taken. */
+  readonly resetMs: number
+  /** The key is shut, whatever is in the bucket. */
+  readonly shut: boolean
+}
+
 /** A store. Methods reject with the errors of core/errors.ts; nothing is thrown synchronously. */
 export interface Driver {
   readonly name: string
@@ -147,6 +178,18 @@ export interface Driver {
   swap(key: string, change: Change | null): Promise<CellView>
   /** Forbids the renewal of the places granted now; with `now` they go at once. Answers how many. */
   break(line: string, now: boolean): Promise<number>
+  /**
+   * Joins several lines in one step, if all of them have room now: granted places in the order of the entries.
+   * null: not all have room, or the store can't do these in one step; no trace is left. Idempotent by ids, like enter.
+   */
+  enterAll?(entries: readonly Entry[]): Promise<Place[] | null>
+  /**
+   * Gives a living place another id, once, and renews it: the old id is dead from then on, and the token stays.
+   * null: it has lapsed, or was handed on to another. Asked again with the same `id` it answers the same.
+   */
+  rename?(entry: Entry, id: string): Promise<Place | null>
+  /** Takes from a rate limit in one call. An answer that was lost may have taken: asked again, it takes again. */
+  take?(key: string, demand: Demand): Promise<Taken>
   /** Makes the schema, on stores that have one. */
   setup?(): Promise<void>
   /** Lets go of connections of its own making; a client it was given stays open. */

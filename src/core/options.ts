@@ -143,6 +143,7 @@ const ANY_STORE: Traits = {
   counting: true,
   push: 'answer',
   ttlMsMin: 1,
+  lingers: true,
   scope: 'network',
   safety: '',
 }

@@ -25,16 +25,35 @@ export function makeSpec(
   /** What a candidate says of itself. Candidates never share a place. */
   value?: string,
 ): Spec {
-  const { label, ttlMs, renew, maxHoldMs, handovers, fairness } = settings
+  const texts = textsOf(runtime, settings, value)
+  const shares = line.mode === 'exclusive' && settings.fairness === 'local' && value === undefined
+  const { name, mode, weight, capacity } = line
+  const shareKey = shares ? `${capacity}${texts.share}${name}` : null
+  return { name, mode, weight, capacity, settings, data: texts.data, shareKey }
+}
+
+interface Texts {
+  readonly data: string
+  /** What callers must agree on to share a place, besides name and capacity. */
+  readonly share: string
+}
+
+// Most locks of an instance have its own settings: writing the JSON anew for each cost as much as the rest of an acquisition.
+const known = new WeakMap<LockSettings, Texts>()
+
+function textsOf(runtime: Runtime, settings: LockSettings, value: string | undefined): Texts {
+  const before = value === undefined ? known.get(settings) : undefined
+  if (before !== undefined) return before
+  const { label, ttlMs, renew, maxHoldMs, handovers } = settings
   const data = JSON.stringify({ label, host: runtime.host, pid: runtime.pid, value })
   if (Buffer.byteLength(data) > 1024) {
     throw new UsageError(
       `label, value and host name must fit into 1024 bytes of JSON together; they make ${data.length}`,
     )
   }
-  const shares = line.mode === 'exclusive' && fairness === 'local' && value === undefined
-  const shareKey = shares ? JSON.stringify([line.name, line.capacity, ttlMs, renew, maxHoldMs, handovers, label]) : null
-  return { ...line, settings, data, shareKey }
+  const texts = { data, share: JSON.stringify([ttlMs, renew, maxHoldMs, handovers, label]) }
+  if (value === undefined) known.set(settings, texts)
+  return texts
 }
 
 export function makeEntry(spec: Spec, id: string): Entry {

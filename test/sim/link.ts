@@ -28,6 +28,7 @@ export class Link implements Driver {
       counting: true,
       push,
       ttlMsMin: 1,
+      lingers: true,
       scope: 'network',
       safety: 'simulated',
     }

@@ -67,6 +67,7 @@ export class EtcdDriver implements EtcdStore {
       counting: config.counting,
       push: 'hint',
       ttlMsMin,
+      lingers: true,
       scope: 'network',
       safety: SAFETY,
     })

@@ -52,6 +52,7 @@ export class KeyDriver implements EtcdStore {
       counting: false,
       push: 'none',
       ttlMsMin,
+      lingers: false,
       scope: 'network',
       safety: 'One key per lock: holds as the line layout does, but whoever asks at the right moment is next.',
     })

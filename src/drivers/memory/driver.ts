@@ -1,8 +1,22 @@
 /** The memory driver: lines shared by the tasks of one process, and the worked example of a driver. */
 import type { Runtime } from '../../core/runtime.ts'
 import { instant } from '../../core/validity.ts'
-import type { CellView, Change, Driver, Entry, Instant, LineView, Place, Stop, Traits, Wake } from '../../driver.ts'
+import type {
+  CellView,
+  Change,
+  Demand,
+  Driver,
+  Entry,
+  Instant,
+  LineView,
+  Place,
+  Stop,
+  Taken,
+  Traits,
+  Wake,
+} from '../../driver.ts'
 import { placeView } from '../view.ts'
+import { Buckets } from './buckets.ts'
 import type { Standing } from './line.ts'
 import { type Answer, grantedPlaces, MemoryStore, type StoreListener } from './store.ts'
 
@@ -12,6 +26,7 @@ const TRAITS: Traits = Object.freeze({
   counting: true,
   push: 'answer',
   ttlMsMin: 1,
+  lingers: true,
   scope: 'process',
   safety: 'Holds within this process; nothing survives it, and no other process sees it.',
 })
@@ -19,6 +34,7 @@ const TRAITS: Traits = Object.freeze({
 /** The lines that several memory drivers of one process share. */
 export class MemoryHub implements StoreListener {
   readonly store: MemoryStore = new MemoryStore(this)
+  readonly buckets: Buckets = new Buckets()
   readonly #wakes = new Map<string, Wake>()
   readonly #observers = new Map<string, Set<Wake>>()
 
@@ -96,6 +112,10 @@ export class MemoryDriver implements Driver {
 
   async break(line: string, now: boolean): Promise<number> {
     return this.#hub.store.break(line, now, this.#runtime.now())
+  }
+
+  async take(key: string, demand: Demand): Promise<Taken> {
+    return this.#hub.buckets.take(key, demand, this.#runtime.now())
   }
 
   async close(): Promise<void> {}

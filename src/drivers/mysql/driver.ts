@@ -20,6 +20,7 @@ const TRAITS: Traits = Object.freeze({
   counting: true,
   push: 'hint',
   ttlMsMin: 10,
+  lingers: true,
   scope: 'network',
   safety:
     "Holds while one primary keeps its data: asynchronous commit or replication can lose acknowledged grants in a failover, and a step of the server's clock lapses or prolongs leases.",

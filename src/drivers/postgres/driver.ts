@@ -58,6 +58,7 @@ export class PostgresDriver implements Driver {
       counting: true,
       push: hears ? 'answer' : 'hint',
       ttlMsMin: 10,
+      lingers: true,
       scope: 'network',
       safety: SAFETY,
     })

@@ -4,15 +4,17 @@ import { instant } from '../../core/validity.ts'
 import {
   type CellView,
   type Change,
+  type Demand,
   type Driver,
   type Entry,
   type Instant,
-  isGranted,
   type LineView,
   type Place,
   type Stop,
+  type Taken,
   type Traits,
   type Wake,
+  isGranted,
 } from '../../driver.ts'
 import { system } from '../../system.ts'
 import { listOf, readCell, readPlace, readPlaces, readView } from './answers.ts'
@@ -43,6 +45,7 @@ const TRAITS: Traits = Object.freeze({
   counting: true,
   push: 'answer',
   ttlMsMin: 50,
+  lingers: true,
   scope: 'network',
   safety:
     'Holds while one primary keeps its data and its clock does not jump. A failover, a restart without data or an eviction may forget a hold that was confirmed; tokens still rise then, unless the clock went back as well.',
@@ -53,23 +56,6 @@ const GRAVE_MS = 600_000
 /** Lines in one look, and places shown of each. */
 const VIEW_LINES = 50
 const VIEW_PLACES = 10_000
-
-/** A rate limit: `burst` at once, one more every `intervalMs`. */
-export interface Rate {
-  /** 1 to 1 000 000. */
-  readonly burst: number
-  /** 0.001 to 86 400 000. */
-  readonly intervalMs: number
-}
-
-/** What became of a wish to take. */
-export interface Taken {
-  readonly taken: boolean
-  /** How many could be taken now. */
-  readonly left: number
-  /** How long until the same wish could be granted; 0 when it was. */
-  readonly retryMs: number
-}
 
 export class RedisDriver implements Driver {
   readonly name = 'redis'
@@ -194,12 +180,12 @@ export class RedisDriver implements Driver {
     return Number(await this.#run(SCRIPTS.break, this.#keys.line(line), [now ? 1 : 0, this.#retentionMs], line))
   }
 
-  /** Takes `count` from a rate limit in one call. A request that got no answer may have taken: asked again, it takes again. */
-  async take(key: string, rate: Rate, count = 1): Promise<Taken> {
-    const args = [rate.burst, Math.round(rate.intervalMs * 1_000), count]
+  async take(key: string, demand: Demand): Promise<Taken> {
+    const { cost, burst, unit, drain, shutAfter, shutMs } = demand
+    const args = [cost, burst, unit, drain, shutAfter, shutMs]
     const reply = listOf(await this.#run(SCRIPTS.take, [this.#keys.bucket(key)], args))
-    const [taken, left, retryUs] = reply.map(Number) as [number, number, number]
-    return { taken: taken === 1, left: Math.max(0, left), retryMs: retryUs / 1_000 }
+    const [taken, left, retryUs, resetUs, shut] = reply.map(Number) as [number, number, number, number, number]
+    return { taken: taken === 1, left, retryMs: retryUs / 1_000, resetMs: resetUs / 1_000, shut: shut === 1 }
   }
 
   close(): Promise<void> {

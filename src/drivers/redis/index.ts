@@ -13,7 +13,7 @@ import { makeTopology, parseTopology } from './topology.ts'
 import type { Transport } from './transport.ts'
 import { parseRedisUrl } from './wire/url.ts'
 
-export type { Rate, RedisDriver, Taken } from './driver.ts'
+export type { RedisDriver } from './driver.ts'
 export type { IoredisClient } from './ioredis.ts'
 export type { NodeRedisClient } from './node-redis.ts'
 export type { RedisOptions } from './options.ts'

@@ -18,6 +18,7 @@ const TRAITS: Traits = Object.freeze({
   counting: false,
   push: 'none',
   ttlMsMin: 50,
+  lingers: true,
   scope: 'network',
   safety:
     'The classic recipe on one server: holds while it keeps its data and its clock does not jump. Nobody queues, and there is no token that a guard could check.',

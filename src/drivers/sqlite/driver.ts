@@ -30,6 +30,7 @@ const TRAITS: Traits = Object.freeze({
   counting: true,
   push: 'answer',
   ttlMsMin: 20,
+  lingers: true,
   scope: 'host',
   safety:
     'Holds between the processes of one host that share the file, and across their death and a stepped clock. ' +

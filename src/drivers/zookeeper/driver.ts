@@ -67,6 +67,7 @@ export class ZookeeperDriver implements Driver {
       push: 'hint',
       ttlMsMin: believableMs(parts.sessionMs.min),
       ttlMsMax: believableMs(parts.sessionMs.max),
+      lingers: false,
       scope: 'network',
       safety:
         'Holds while a majority of the ensemble keeps its data and the clocks of client and leader run at the same rate, to within a quarter of the session.',

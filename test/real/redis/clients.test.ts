@@ -96,14 +96,15 @@ test('what is no client is refused', () => {
 
 test('take: a burst, then one at a time, by the server clock', async () => {
   const driver = redis(server.url)
-  const rate = { burst: 3, intervalMs: 20_000 }
-  expect(await driver.take('bucket', rate)).toEqual({ taken: true, left: 2, retryMs: 0 })
-  expect(await driver.take('bucket', rate, 2)).toEqual({ taken: true, left: 0, retryMs: 0 })
-  const refused = await driver.take('bucket', rate)
+  // One costs 20 s of draining.
+  const demand = { cost: 1, burst: 3, unit: 20_000_000, drain: 1, shutAfter: 0, shutMs: 0 }
+  expect(await driver.take('bucket', demand)).toMatchObject({ taken: true, left: 2, retryMs: 0, shut: false })
+  expect(await driver.take('bucket', { ...demand, cost: 2 })).toMatchObject({ taken: true, left: 0, retryMs: 0 })
+  const refused = await driver.take('bucket', demand)
   expect(refused).toMatchObject({ taken: false, left: 0 })
   expect(refused.retryMs).toBeGreaterThan(0)
   expect(refused.retryMs).toBeLessThanOrEqual(20_000)
-  const quick = { burst: 1, intervalMs: 5 }
+  const quick = { ...demand, burst: 1, unit: 5_000 }
   expect((await driver.take('quick', quick)).taken).toBe(true)
   await expect.poll(async () => (await driver.take('quick', quick)).taken).toBe(true)
   await driver.close()

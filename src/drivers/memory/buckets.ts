@@ -1,0 +1,30 @@
+/** Rate limits in memory. */
+import { type Bucket, EMPTY, takeFrom } from '../../core/bucket.ts'
+import type { Demand, Taken } from '../../driver.ts'
+
+interface Kept {
+  readonly bucket: Bucket
+  readonly until: number
+}
+
+const SWEEP_AT = 1_024
+
+export class Buckets {
+  readonly #kept = new Map<string, Kept>()
+  #sweepAt = SWEEP_AT
+
+  take(key: string, demand: Demand, now: number): Taken {
+    const nowUs = Math.floor(now * 1_000)
+    const { bucket, keepMs, taken } = takeFrom(this.#kept.get(key)?.bucket ?? EMPTY, demand, nowUs)
+    if (keepMs > 0) this.#kept.set(key, { bucket, until: now + keepMs })
+    else this.#kept.delete(key)
+    if (this.#kept.size > this.#sweepAt) this.#sweep(now)
+    return taken
+  }
+
+  /** Buckets of keys that nobody asks for any more: looked for only when there are twice as many as last time. */
+  #sweep(now: number): void {
+    for (const [key, { until }] of this.#kept) if (until <= now) this.#kept.delete(key)
+    this.#sweepAt = Math.max(SWEEP_AT, this.#kept.size * 2)
+  }
+}
