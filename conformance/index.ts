@@ -8,6 +8,7 @@ import { cells } from './cells.ts'
 import { crowds } from './crowds.ts'
 import { elections } from './elections.ts'
 import { endings } from './endings.ts'
+import { extras } from './extras.ts'
 import { faults } from './faults.ts'
 import { laws } from './laws.ts'
 import { losses } from './losses.ts'
@@ -36,6 +37,7 @@ const DRAFTS = [
   ...cells,
   ...elections,
   ...multis,
+  ...extras,
   ...processes,
 ]
 

@@ -36,6 +36,8 @@ export interface Entry {
   readonly ttlMs: number
   /** JSON for people, at most 1 kB: `{ label, host, pid, … }`. */
   readonly data: string
+  /** The place lasts until its lease lapses also where the store could see that its process has died. Default false. */
+  readonly outlives?: boolean
 }
 
 /** Where a contender stands, as of one answer of the store. */
@@ -185,7 +187,8 @@ export interface Driver {
   enterAll?(entries: readonly Entry[]): Promise<Place[] | null>
   /**
    * Gives a living place another id, once, and renews it: the old id is dead from then on, and the token stays.
-   * null: it has lapsed, or was handed on to another. Asked again with the same `id` it answers the same.
+   * The place is from then on kept by who asks, with the entry's `data` and `outlives`.
+   * null: it has lapsed, was broken, or was handed on to another. Asked again with the same `id` it answers the same.
    */
   rename?(entry: Entry, id: string): Promise<Place | null>
   /** Takes from a rate limit in one call. An answer that was lost may have taken: asked again, it takes again. */

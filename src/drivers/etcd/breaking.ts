@@ -50,12 +50,15 @@ async function demote(client: EtcdClient, kv: KeyValue, bell: readonly RequestOp
   return succeeded
 }
 
-/** Lets a place stand for `afterMs` more, unrenewed; nothing happens if it is gone. */
+/** Lets a place stand for `afterMs` more; like a broken one, it is renewed by nobody. Nothing happens if it is gone. */
 export async function outlast(client: EtcdClient, key: Buffer, afterMs: number): Promise<void> {
+  const kv = (await client.range({ key })).kvs[0]
+  if (kv === undefined) return
+  const { modRevision } = kv
   const { id: lease } = await client.lease.grant({ ttlS: Math.ceil(afterMs / 1_000) })
   const { succeeded } = await client.txn({
-    compare: [{ target: 'create', result: '>', key, createRevision: 0n }],
-    success: [{ put: { key, ignoreValue: true, lease } }],
+    compare: [{ target: 'mod', result: '=', key, modRevision }],
+    success: [{ put: { key, value: brokenValue(readPlaceValue(kv.value)), lease } }],
   })
   if (!succeeded) await client.lease.revoke(lease)
 }

@@ -4,6 +4,7 @@ import type { EtcdClient } from './client/index.ts'
 import type { Lease } from './lease.ts'
 import type { Leases } from './leases.ts'
 import { type Look, LOOKS_PER_TXN, type Sight } from './look.ts'
+import { readPlaceValue } from './place-value.ts'
 import type { Standing, Standings } from './standing.ts'
 import type { Vigils } from './vigils.ts'
 
@@ -92,11 +93,12 @@ export class Touching {
       const part = entries.slice(at, at + LOOKS_PER_TXN)
       const keys = part.map((entry) => this.#standings.get(entry.id)?.key ?? this.#standings.keyOf(entry))
       const { responses } = await this.#client.txn({
-        success: keys.map((key) => ({ range: { key, keysOnly: true } })),
+        success: keys.map((key) => ({ range: { key } })),
       })
       for (const [i, entry] of part.entries()) {
         const kv = responses[i]?.range?.kvs[0]
-        if (kv === undefined || kv.lease === 0n) continue
+        // Broken, or left to outlast its owner: to renew the lease that it stands on now would revive it.
+        if (kv === undefined || kv.lease === 0n || readPlaceValue(kv.value).broken) continue
         const standing = this.#standings.add(entry, this.#leases.adopt(kv.lease, entry.ttlMs))
         standing.token = kv.createRevision
       }

@@ -114,6 +114,17 @@ export class MemoryDriver implements Driver {
     return this.#hub.store.break(line, now, this.#runtime.now())
   }
 
+  async enterAll(entries: readonly Entry[]): Promise<Place[] | null> {
+    const since = instant(this.#runtime)
+    const answers = this.#hub.store.enterAll(entries, since.monoMs)
+    return answers === null ? null : answers.map((answer) => ({ ...answer, since }))
+  }
+
+  async rename(entry: Entry, id: string): Promise<Place | null> {
+    const since = instant(this.#runtime)
+    return toPlace(this.#hub.store.rename(entry, id, since.monoMs), since)
+  }
+
   async take(key: string, demand: Demand): Promise<Taken> {
     return this.#hub.buckets.take(key, demand, this.#runtime.now())
   }

@@ -1,11 +1,11 @@
 /** One line in memory: places in the order of their tokens, as a linked list. */
 
 export interface Standing {
-  readonly id: string
+  id: string
   readonly token: bigint
   readonly weight: number
   readonly ttlMs: number
-  readonly data: string
+  data: string
   readonly line: MemoryLine
   readonly enteredAt: number
   lapsesAt: number

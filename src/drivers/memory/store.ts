@@ -78,6 +78,40 @@ export class MemoryStore {
     this.#settle(place.line)
   }
 
+  /** All or none. The lines are distinct, so that no place changes what another finds. */
+  enterAll(entries: readonly Entry[], now: number): Answer[] | null {
+    const answers: Answer[] = []
+    try {
+      for (const entry of entries) {
+        const answer = this.enter(entry, false, now)
+        if (answer === null || answer.ahead + entry.weight > entry.capacity) return null
+        answers.push(answer)
+      }
+      return answers
+    } finally {
+      // Also when a line refuses by throwing: those entered before it go again.
+      if (answers.length < entries.length) {
+        for (const entered of entries.slice(0, answers.length)) this.leave(entered, 0, now)
+      }
+    }
+  }
+
+  /** The old id is dead from now on, and never names a place again. */
+  rename(entry: Entry, id: string, now: number): Answer | null {
+    const place = this.#places.get(id) ?? this.#places.get(entry.id)
+    if (place === undefined) return null
+    this.#purge(place.line, now)
+    if (place.broken || this.#places.get(place.id) !== place) return null
+    if (place.id !== id) {
+      this.#places.delete(place.id)
+      this.#bury(place.id, now + entry.ttlMs, now)
+      place.id = id
+      place.data = entry.data
+      this.#places.set(id, place)
+    }
+    return this.#renew(place, now)
+  }
+
   break(name: string, atOnce: boolean, now: number): number {
     const line = this.#lines.get(name)
     if (line === undefined) return 0
