@@ -8,6 +8,9 @@ const KNOWN_MAX = 1_024
 /** An answer "alive" is good for this long: one transaction asks about the same process many times. */
 const FRESH_US = 1_000
 
+/** The key of nobody: it is never in the census, and so never found dead. */
+export const NOBODY = 0
+
 export class Census {
   readonly #host: Host
   readonly #known = new Map<number, Mortal>()

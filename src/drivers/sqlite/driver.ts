@@ -6,6 +6,7 @@ import { instant } from '../../core/validity.ts'
 import {
   type CellView,
   type Change,
+  type Demand,
   type Driver,
   type Entry,
   type Instant,
@@ -13,6 +14,7 @@ import {
   type LineView,
   type Place,
   type Stop,
+  type Taken,
   type Traits,
   type Wake,
 } from '../../driver.ts'
@@ -132,6 +134,30 @@ export class SqliteDriver implements Driver, FileListener, VigilListener {
     const count = await this.#run(({ store }) => store.break(line, now))
     this.#watches.changed(line)
     return count
+  }
+
+  async enterAll(entries: readonly Entry[]): Promise<Place[] | null> {
+    const since = instant(this.#options.runtime)
+    if (entries.some(({ id }) => this.#ids.isSpent(id))) return null
+    const answers = await this.#run(({ store }) => store.enterAll(entries))
+    if (answers === null) return null
+    for (const [i, entry] of entries.entries()) {
+      this.#note(entry, answers[i] ?? null)
+      this.#watches.changed(entry.line)
+    }
+    return answers.map((answer) => placeOf(answer, since))
+  }
+
+  async rename(entry: Entry, id: string): Promise<Place | null> {
+    const since = instant(this.#options.runtime)
+    const answer = await this.#run(({ store }) => store.rename(entry, id))
+    this.#ids.spend(entry.id)
+    this.#note({ ...entry, id }, answer)
+    return toPlace(answer, since)
+  }
+
+  async take(key: string, demand: Demand): Promise<Taken> {
+    return this.#run(({ buckets }) => buckets.take(key, demand, this.#options.host.now()))
   }
 
   /**
@@ -302,8 +328,10 @@ export class SqliteDriver implements Driver, FileListener, VigilListener {
 }
 
 function toPlace(answer: Answer | null, since: Instant): Place | null {
-  if (answer === null) return null
-  const { token, ahead, recheckMs, wanted } = answer
+  return answer === null ? null : placeOf(answer, since)
+}
+
+function placeOf({ token, ahead, recheckMs, wanted }: Answer, since: Instant): Place {
   return { token: BigInt(token), ahead, recheckMs, since, wanted }
 }
 

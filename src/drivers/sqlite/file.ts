@@ -3,6 +3,7 @@ import { mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { StoreError } from '../../core/errors.ts'
 import type { Runtime } from '../../core/runtime.ts'
+import { Buckets } from './buckets.ts'
 import { Cells } from './cells.ts'
 import { Census } from './census.ts'
 import { Doorbell, type DoorbellListener } from './doorbell.ts'
@@ -38,6 +39,7 @@ export class SqliteFile {
   readonly census: Census
   readonly store: SqliteStore
   readonly cells: Cells
+  readonly buckets: Buckets
   readonly listing: Listing
   readonly doorbell: Doorbell
   readonly turns: Turns
@@ -59,6 +61,7 @@ export class SqliteFile {
     this.census = new Census(engine, host)
     this.store = new SqliteStore(engine, this.census, host, this.process, () => runtime.wallNow())
     this.cells = new Cells(engine, (last) => this.store.nextToken(last))
+    this.buckets = new Buckets(engine)
     this.listing = new Listing(engine, this.store.removal)
     this.turns = new Turns(engine, path, runtime, {
       before: () => this.#checkInode(listener),

@@ -1,5 +1,6 @@
 /** What stands in front of a place, read in one statement and only as far as it takes to say "blocked". */
 import type { Entry } from '../../driver.ts'
+import { NOBODY } from './census.ts'
 import type { Engine, Statement } from './engine.ts'
 
 export interface Front {
@@ -67,5 +68,5 @@ function span(capacity: number, weight: number): number {
 }
 
 export function keysOf(front: Front): number[] {
-  return front.keys === null ? [] : [...new Set(front.keys.split(','))].map(Number)
+  return front.keys === null ? [] : [...new Set(front.keys.split(','))].map(Number).filter((key) => key !== NOBODY)
 }

@@ -1,5 +1,5 @@
 /** Every step that takes places out of a line, and tells those who are granted by it. Runs inside a transaction. */
-import type { Census } from './census.ts'
+import { type Census, NOBODY } from './census.ts'
 import type { Engine, Statement } from './engine.ts'
 
 /** Somebody to be told once the transaction is in force. A null token: look for yourself. */
@@ -67,7 +67,7 @@ export class Removal {
   remove(line: string, token: number, id: string): { readonly capacity: number } | null {
     const stood = this.#delete.get(line, token, id) as Stood | undefined
     if (stood === undefined) return null
-    if (stood.also !== null) for (const key of keys(stood.also)) this.#census.remove(key)
+    if (stood.also !== null) for (const key of keysIn(stood.also)) this.#census.remove(key)
     return stood
   }
 
@@ -76,7 +76,8 @@ export class Removal {
     let capacity: number | null = null
     for (const place of this.#lapsed.all(line, now) as (Stood & { readonly id: string })[]) {
       // The wrapper is gone and can't renew, but the command that it ran goes on: the place is still in use.
-      if (place.also !== null && place.broken === 0 && this.#anyLives(keys(place.also))) continue
+      const others = keysIn(place.also).filter((key) => key !== NOBODY)
+      if (place.broken === 0 && this.#anyLives(others)) continue
       this.remove(line, place.token, place.id)
       capacity = place.capacity
     }
@@ -92,8 +93,8 @@ export class Removal {
       if (!this.#census.isDead(key)) continue
       let inUse = false
       for (const place of this.#ofProcess.all(key) as (Stood & { readonly id: string })[]) {
-        if (this.#anyLives([place.process, ...keys(place.also)])) {
-          inUse ||= place.process === key || keys(place.also).includes(key)
+        if (this.#anyLives([place.process, ...keysIn(place.also)])) {
+          inUse ||= place.process === key || keysIn(place.also).includes(key)
           continue
         }
         this.remove(place.line, place.token, place.id)
@@ -155,6 +156,7 @@ export class Removal {
   }
 }
 
-function keys(list: string | null): number[] {
+/** The keys in a list with commas. */
+export function keysIn(list: string | null): number[] {
   return list === null ? [] : list.split(',').map(Number)
 }

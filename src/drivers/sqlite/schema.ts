@@ -5,7 +5,7 @@ import type { Host } from './host.ts'
 
 /** 'Hold' in ASCII: tells a file of ours from any other SQLite database. */
 const APPLICATION_ID = 0x486f6c64
-const VERSION = 1
+const VERSION = 2
 
 // A row of `place` seldom passes 250 bytes. Small pages keep what a commit must write small; 2 048 still holds such a row whole.
 const PAGE_BYTES = 2_048
@@ -17,7 +17,8 @@ const LOG_BYTES_KEPT = 2 * CHECKPOINT_PAGES * PAGE_BYTES
 /**
  * `host` has one row: the boot that the file's times belong to, and the last token or version given out in any line.
  * There is no table of lines: a line is its places, so nothing is left of it when they have gone.
- * `process` names who may die; `place.process` is who entered, `place.also` (keys, with commas) who keeps it alive besides.
+ * `process` names who may die; `place.process` is who entered, `place.also` (keys, with commas) who keeps it alive besides;
+ * a key of 0 there stands for nobody, and keeps it until its ttl though all others be dead.
  * Times are microseconds on the host's monotonic clock.
  */
 const TABLES = `
@@ -63,6 +64,19 @@ CREATE TABLE cell (
   lapses_at INTEGER
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX cell_by_lapse ON cell (lapses_at) WHERE lapses_at IS NOT NULL;
+`
+
+/** What version 2 added: rate limits. */
+const BUCKETS = `
+CREATE TABLE bucket (
+  key TEXT PRIMARY KEY,
+  level INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  refused INTEGER NOT NULL,
+  shut_until INTEGER NOT NULL,
+  lapses_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX bucket_by_lapse ON bucket (lapses_at);
 `
 
 /** Makes the file ready; throws the engine's error while it is busy, and a StoreError when it is not for us. */
@@ -114,6 +128,7 @@ function pragma(engine: Engine, name: string): number {
 
 function create(engine: Engine, host: Host): void {
   engine.exec(TABLES)
+  engine.exec(BUCKETS)
   engine.prepare('INSERT INTO host VALUES (1, ?, 0)').run(host.boot)
   engine.exec(`PRAGMA application_id = ${APPLICATION_ID}`)
   engine.exec(`PRAGMA user_version = ${VERSION}`)
@@ -124,9 +139,13 @@ function create(engine: Engine, host: Host): void {
  * Cells outlive a reboot: those with a ttl start it anew, so that none ends early.
  */
 function takeOver(engine: Engine, host: Host): void {
+  if (pragma(engine, 'user_version') < 2) {
+    engine.exec(BUCKETS)
+    engine.exec(`PRAGMA user_version = ${VERSION}`)
+  }
   const row = engine.prepare('SELECT boot FROM host').get() as { readonly boot: string }
   if (row.boot === host.boot) return
-  engine.exec('DELETE FROM place; DELETE FROM process; DELETE FROM grave')
+  engine.exec('DELETE FROM place; DELETE FROM process; DELETE FROM grave; DELETE FROM bucket')
   engine.prepare('UPDATE cell SET lapses_at = ? + ttl_us WHERE lapses_at IS NOT NULL').run(host.now())
   engine.prepare('UPDATE host SET boot = ?').run(host.boot)
 }

@@ -1,12 +1,12 @@
 /** The lines of the file as a state machine, one method a request. Each runs inside an immediate transaction of its caller's. */
 import { CapacityMismatchError, StoreError } from '../../core/errors.ts'
 import { type Entry, isGranted } from '../../driver.ts'
-import type { Census } from './census.ts'
+import { type Census, NOBODY } from './census.ts'
 import type { Engine, Statement } from './engine.ts'
 import { type Front, Fronts, type Gate, keysOf, type Outlook } from './front.ts'
 import type { Host } from './host.ts'
 import type { Mortal } from './mortal.ts'
-import { Removal } from './removal.ts'
+import { keysIn, Removal } from './removal.ts'
 
 /** A place as the store sees it; the driver adds when it asked. */
 export interface Answer {
@@ -45,6 +45,8 @@ export class SqliteStore {
   readonly #renewLate: Statement
   readonly #grant: Statement
   readonly #shorten: Statement
+  readonly #also: Statement
+  readonly #rename: Statement
   readonly #bury: Statement
   readonly #sweep: Statement
   readonly #front: Statement
@@ -63,8 +65,8 @@ export class SqliteStore {
     this.#fronts = new Fronts(engine)
     this.#find = engine.prepare('SELECT token FROM place WHERE line = ? AND id = ?')
     this.#insert = engine.prepare(
-      `INSERT INTO place (line, token, id, weight, capacity, ttl_us, process, entered_at, lapses_at, granted, broken, data)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)`,
+      `INSERT INTO place (line, token, id, weight, capacity, ttl_us, process, entered_at, lapses_at, granted, broken, data, also)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)`,
     )
     this.#setToken = engine.prepare('UPDATE host SET token = ?')
     const renew = 'UPDATE place SET lapses_at = ? + ttl_us WHERE line = ? AND token = ? AND id = ? AND broken = 0'
@@ -72,7 +74,13 @@ export class SqliteStore {
     this.#renewLate = engine.prepare(`${renew} RETURNING granted`)
     this.#grant = engine.prepare('UPDATE place SET granted = 1 WHERE line = ? AND token = ?')
     this.#shorten = engine.prepare(
-      'UPDATE place SET broken = 1, lapses_at = ? WHERE line = ? AND token = ? AND id = ? AND lapses_at > ?',
+      `UPDATE place SET broken = 1, lapses_at = ?, also = coalesce(also || ',', '') || '${NOBODY}'
+       WHERE line = ? AND token = ? AND id = ? AND lapses_at > ?`,
+    )
+    this.#also = engine.prepare('SELECT also FROM place WHERE line = ? AND token = ?')
+    this.#rename = engine.prepare(
+      `UPDATE place SET id = ?, process = ?, also = ?, data = ?, lapses_at = ? + ttl_us
+       WHERE line = ? AND token = ? AND id = ? AND broken = 0 AND lapses_at > ?`,
     )
     this.#bury = engine.prepare('INSERT OR REPLACE INTO grave VALUES (?, ?)')
     this.#sweep = engine.prepare('DELETE FROM grave WHERE until <= ?')
@@ -129,6 +137,42 @@ export class SqliteStore {
       const left = this.removal.remove(line, at, id)
       if (left !== null) this.removal.settle(line, left.capacity, now)
     }
+  }
+
+  /** All or none. The lines are distinct, so that no place changes what another finds. */
+  enterAll(entries: readonly Entry[]): Answer[] | null {
+    const answers: Answer[] = []
+    try {
+      for (const entry of entries) {
+        const answer = this.enter(entry, false)
+        if (answer === null || !isGranted(entry, answer)) return null
+        answers.push(answer)
+      }
+      return answers
+    } finally {
+      // Also when a line refuses by throwing: other jobs share the transaction, so it is undone by hand.
+      if (answers.length < entries.length) {
+        for (const [i, { token }] of answers.entries()) this.leave(entries[i] as Entry, token, 0)
+      }
+    }
+  }
+
+  /** Gives the place another id and makes it this process's. null: it is gone, or somebody else's by now. */
+  rename(entry: Entry, id: string): Answer | null {
+    const now = this.#host.now()
+    const renamed = { ...entry, id }
+    const already = this.find(renamed)
+    if (already !== undefined) return this.touch(renamed, already)
+    const token = this.find(entry)
+    if (token === undefined) return null
+    const { line, data } = entry
+    const { also } = this.#also.get(line, token) as { readonly also: string | null }
+    const heir = entry.outlives === true ? `${NOBODY}` : null
+    const { changes } = this.#rename.run(id, this.#process, heir, data, now, line, token, entry.id, now)
+    if (Number(changes) === 0) return null
+    for (const key of keysIn(also)) this.#census.remove(key)
+    this.#mourn(entry, now)
+    return this.touch(renamed, token)
   }
 
   break(line: string, atOnce: boolean): number {
@@ -189,7 +233,22 @@ export class SqliteStore {
     const token = this.nextToken(gate.lastToken)
     const { line, id, weight, capacity, data } = entry
     const ttlUs = Math.ceil(entry.ttlMs * 1e3)
-    this.#insert.run(line, token, id, weight, capacity, ttlUs, this.#process, now, now + ttlUs, granted ? 1 : 0, data)
+    const also = entry.outlives === true ? `${NOBODY}` : null
+    const lapsesAt = now + ttlUs
+    this.#insert.run(
+      line,
+      token,
+      id,
+      weight,
+      capacity,
+      ttlUs,
+      this.#process,
+      now,
+      lapsesAt,
+      granted ? 1 : 0,
+      data,
+      also,
+    )
     return answer(entry, token, gate, false, now)
   }
 

@@ -59,10 +59,21 @@ test('a database of another program is refused and stays as it is', async () => 
 test('a file with a newer schema is refused and stays as it is', async () => {
   const path = fresh()
   await (await holdfast(`sqlite:${path}`)).close()
-  await execute(path, 'PRAGMA user_version = 2')
+  await execute(path, 'PRAGMA user_version = 3')
   const before = readFileSync(path)
   expect((await refusal(path)).message).toContain('newer Holdfast')
   expect(readFileSync(path).equals(before)).toBe(true)
+})
+
+test('a file of version 1 gets what it lacks', async () => {
+  const path = fresh()
+  await (await holdfast(`sqlite:${path}`)).close()
+  await execute(path, 'DROP TABLE bucket; PRAGMA user_version = 1')
+  const driver = sqlite(path)
+  const demand = { cost: 2, burst: 3, unit: 60_000_000, drain: 1, shutAfter: 0, shutMs: 0 }
+  expect(await driver.take('k', demand)).toMatchObject({ taken: true, left: 1 })
+  expect(await driver.take('k', demand)).toMatchObject({ taken: false, left: 1 })
+  await driver.close()
 })
 
 test('a corrupt file is told, by its opening or by the first call', async () => {
