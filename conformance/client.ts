@@ -43,7 +43,8 @@ async function obey(hf: Holdfast, order: Order): Promise<void> {
   const { line } = order
   switch (order.kind) {
     case 'hold': {
-      const held = await hf.mutex(line, { ttlMs: order.ttlMs }).acquire()
+      const { ttlMs, minHoldMs = 0 } = order
+      const held = await hf.mutex(line, minHoldMs > 0 ? { ttlMs, minHoldMs } : { ttlMs }).acquire()
       tell({ kind: 'held', token: String(held.token) })
       if (order.acts) actWhileHeld(held)
       if (order.thenEnd === 'exit') process.exit(0)

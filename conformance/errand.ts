@@ -8,6 +8,7 @@ export type Order =
       readonly kind: 'hold'
       readonly line: string
       readonly ttlMs: number
+      readonly minHoldMs?: number
       readonly acts?: boolean
       /** How the process ends, with the lock still held: by exit, or by having nothing left to do. */
       readonly thenEnd?: 'exit' | 'fall off'

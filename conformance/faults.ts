@@ -1,6 +1,6 @@
 /** Every reply may be lost. Each call fails in turn, before and after it took effect, until a run goes through unhurt. */
 import assert from 'node:assert/strict'
-import { StoreUnreachableError } from '../src/core/errors.ts'
+import { StoreUnreachableError, UnsupportedError } from '../src/core/errors.ts'
 import type { Holdfast } from '../src/holdfast.ts'
 import type { Draft } from './case.ts'
 import { type Around, FaultyDriver, lost } from './faulty.ts'
@@ -9,6 +9,11 @@ import { crowd, PATIENCE_MS, type Rig, shortTtlMs, until, within } from './rig.t
 interface Scene {
   readonly what: string
   play(hf: Holdfast, other: Holdfast, line: string): Promise<void>
+}
+
+function unsupported(error: unknown): null {
+  if (error instanceof UnsupportedError) return null
+  throw error
 }
 
 const SCENES: Scene[] = [
@@ -45,6 +50,32 @@ const SCENES: Scene[] = [
       await until('the waiter stands in line', async () => (await crowd(list, line)) === 2)
       await held.release()
       await (await within('the waiter is served', waiting)).release()
+    },
+  },
+  {
+    what: 'several locks at once',
+    async play(hf, other, line) {
+      const names = [line, `${line}/2`]
+      const held = await hf.all(names.map((name) => hf.mutex(name))).acquire()
+      held.assertHeld()
+      for (const name of names) assert.equal(await other.mutex(name).tryAcquire(), null)
+      await held.release()
+    },
+  },
+  {
+    what: 'handing a hold on',
+    async play(hf, other, line) {
+      const mine = await hf.mutex(line).acquire()
+      const text = await mine.export().catch(unsupported)
+      if (text === null) {
+        await mine.release()
+        return
+      }
+      const theirs = await other.adopt(text)
+      assert.ok(theirs.token > mine.token)
+      const back = await hf.adopt(await theirs.export())
+      assert.ok(back.token > theirs.token)
+      assert.equal(await back.release(), true)
     },
   },
   {

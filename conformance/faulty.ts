@@ -1,8 +1,20 @@
 /** A driver between core and the store under test that can be told what happens around each call. */
 import { StoreUnreachableError } from '../src/core/errors.ts'
-import type { CellView, Change, Driver, Entry, LineView, Place, Stop, Traits, Wake } from '../src/driver.ts'
+import type {
+  CellView,
+  Change,
+  Demand,
+  Driver,
+  Entry,
+  LineView,
+  Place,
+  Stop,
+  Taken,
+  Traits,
+  Wake,
+} from '../src/driver.ts'
 
-export type Method = 'enter' | 'touch' | 'leave' | 'watch' | 'swap'
+export type Method = 'enter' | 'touch' | 'leave' | 'watch' | 'swap' | 'enterAll' | 'rename' | 'take'
 
 /** Called around the call with this number (from 1); what it throws is what core sees instead of an answer. */
 export interface Around {
@@ -15,6 +27,9 @@ export class FaultyDriver implements Driver {
   readonly traits: Traits
   readonly #inner: Driver
   readonly #around: Around
+  readonly enterAll?: (entries: readonly Entry[]) => Promise<Place[] | null>
+  readonly rename?: (entry: Entry, id: string) => Promise<Place | null>
+  readonly take?: (key: string, demand: Demand) => Promise<Taken>
   #calls = 0
 
   constructor(inner: Driver, around: Around) {
@@ -22,6 +37,12 @@ export class FaultyDriver implements Driver {
     this.#around = around
     this.name = inner.name
     this.traits = inner.traits
+    const enterAll = inner.enterAll?.bind(inner)
+    const rename = inner.rename?.bind(inner)
+    const take = inner.take?.bind(inner)
+    if (enterAll !== undefined) this.enterAll = (entries) => this.#call('enterAll', () => enterAll(entries))
+    if (rename !== undefined) this.rename = (entry, id) => this.#call('rename', () => rename(entry, id))
+    if (take !== undefined) this.take = (key, demand) => this.#call('take', () => take(key, demand))
   }
 
   get calls(): number {

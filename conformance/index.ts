@@ -10,6 +10,7 @@ import { elections } from './elections.ts'
 import { endings } from './endings.ts'
 import { extras } from './extras.ts'
 import { faults } from './faults.ts'
+import { keeps } from './keeps.ts'
 import { laws } from './laws.ts'
 import { losses } from './losses.ts'
 import { multis } from './multis.ts'
@@ -38,6 +39,7 @@ const DRAFTS = [
   ...elections,
   ...multis,
   ...extras,
+  ...keeps,
   ...processes,
 ]
 

@@ -1,6 +1,8 @@
 /** An open instance: the locks of one store. */
 import { checkBoolean, checkKeys, checkName, checkText } from './core/check.ts'
 import { Core } from './core/core.ts'
+import { adopt } from './core/handing-on.ts'
+import type { Held } from './core/held.ts'
 import { ISSUES_PER_PLACE } from './core/hold.ts'
 import type { Lock } from './core/lock.ts'
 import {
@@ -32,6 +34,8 @@ export interface Holdfast extends AsyncDisposable {
   election(name: string, options?: ElectionOptions): Election
   /** Several locks as one, all or nothing; also of several instances. */
   all(locks: readonly Lock[]): MultiLock
+  /** Goes on with a hold that another process has handed on (`held.export()`); works once. NotHeldError: it is gone. */
+  adopt(text: string): Promise<Held>
   /** A small shared value with a version. */
   cell<T>(key: string): Cell<T>
   /** Who holds and who waits, line by line; only names that begin with `prefix` (default ''). */
@@ -85,6 +89,11 @@ class Instance implements Holdfast {
   all(locks: readonly Lock[]): MultiLock {
     this.#core.assertOpen()
     return new LineMultiLock(locks)
+  }
+
+  async adopt(text: string): Promise<Held> {
+    this.#core.assertOpen()
+    return adopt(this.#core, text, this.#settings)
   }
 
   cell<T>(key: string): Cell<T> {

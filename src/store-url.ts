@@ -13,7 +13,7 @@ export interface StoreUrl {
   readonly settings: Readonly<Record<string, string>>
 }
 
-const NUMBERS = ['ttlMs', 'maxHoldMs', 'handovers', 'connectTimeoutMs', 'silenceMs']
+const NUMBERS = ['ttlMs', 'maxHoldMs', 'minHoldMs', 'lockDelayMs', 'handovers', 'connectTimeoutMs', 'silenceMs']
 const BOOLEANS = ['renew', 'reentrant']
 const TEXTS = ['fairness', 'label', 'prefix', 'heartbeat']
 const KEYS = [...NUMBERS, ...BOOLEANS, ...TEXTS]

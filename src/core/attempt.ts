@@ -56,7 +56,7 @@ export class Attempt implements LeaseListener {
   /** Takes a fresh id: each names one place, once. */
   start(): void {
     const { driver, runtime } = this.#core
-    const lease = new Lease(makeEntry(this.#spec, runtime.randomId()), this)
+    const lease = new Lease(makeEntry(this.#spec, runtime.randomId()), this.#spec.settings.ttlMs, this)
     this.#lease = lease
     this.#firstSentAt = 0
     this.#push = null
@@ -145,7 +145,7 @@ export class Attempt implements LeaseListener {
     this.#cancelTimer?.()
     this.#cancelTimer = null
     const { recheckMs } = place
-    if (recheckMs !== null && recheckMs < renewMs(lease.entry.ttlMs)) {
+    if (recheckMs !== null && recheckMs < renewMs(lease.ttlMs)) {
       this.#cancelTimer = this.#core.runtime.after(recheckMs + 1, () => this.#core.keeper.look(lease), true)
     }
   }
@@ -224,7 +224,7 @@ export class Attempt implements LeaseListener {
     if (!this.#failing(error)) return
     // Unknown outcomes are asked for again with the same id, while that id can still name a live place.
     const { runtime } = this.#core
-    const isFresh = this.#firstSentAt === 0 || runtime.now() < this.#firstSentAt + usableMs(lease.entry.ttlMs)
+    const isFresh = this.#firstSentAt === 0 || runtime.now() < this.#firstSentAt + usableMs(lease.ttlMs)
     if (isFresh && lease.stop !== null) {
       this.#later(() => this.#enter(lease))
     } else {

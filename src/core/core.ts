@@ -1,11 +1,14 @@
 /** What all locks of one instance share: the store, the keeper of its places, and the queues of its callers. */
 import type { Driver } from '../driver.ts'
 import { ClosedError } from './errors.ts'
+import type { Handle } from './handle.ts'
 import { Keeper, type Touch } from './keeper.ts'
+import type { Lease } from './lease.ts'
 import { Owners } from './owners.ts'
 import { LocalQueue } from './queue.ts'
 import { Reaper } from './reaper.ts'
 import type { Runtime } from './runtime.ts'
+import type { Spec } from './spec.ts'
 import type { Waiter } from './waiter.ts'
 
 const IDLE_QUEUES_MAX = 1_024
@@ -45,6 +48,15 @@ export class Core {
       this.#idle--
     }
     queue.add(waiter)
+  }
+
+  /** Makes a hold of a granted place that no queue of ours has asked for. Its spec shares no place. */
+  admit(lease: Lease, spec: Spec, counter: number, owner: object | symbol | null): Handle {
+    this.keeper.add(lease)
+    this.keeper.hold(lease, spec.settings.renew)
+    const queue = new LocalQueue(this, spec)
+    this.#queues.set(queue, queue)
+    return queue.admit(lease, counter, owner)
   }
 
   /** A queue has neither callers nor a hold. A shared one is kept for a while: most lines are used again soon. */

@@ -62,6 +62,13 @@ export class Handle implements Held {
     }
   }
 
+  async export(): Promise<string> {
+    this.assertHeld()
+    const text = this.#hold.handOn()
+    if (!this.#hold.live) this.closed()
+    return text
+  }
+
   release(): Promise<boolean> {
     this.#releasing ??= this.#release()
     return this.#releasing

@@ -15,6 +15,11 @@ export interface Held extends AsyncDisposable {
   readonly remainingMs: number
   /** Throws LockLostError after a loss and NotHeldError after a release; compares the clock, so it is right after a pause. */
   assertHeld(): void
+  /**
+   * Ends this hold here and gives a text that makes it live in another process, once, with `adopt`, within its ttl.
+   * Whoever has the text can adopt it. UnsupportedError where a store can't do it (ZooKeeper, Redlock).
+   */
+  export(): Promise<string>
   /** Lets go. True: it was still ours. Idempotent; does not reject when the store is out of reach. */
   release(): Promise<boolean>
 }

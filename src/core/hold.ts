@@ -2,8 +2,9 @@
 import type { Push } from '../driver.ts'
 import type { Core } from './core.ts'
 import { diagnostics } from './diagnostics.ts'
-import { LockLostError } from './errors.ts'
+import { LockLostError, UsageError } from './errors.ts'
 import type { Handle } from './handle.ts'
+import { checkDeed, writeDeed } from './handing-on.ts'
 import type { HoldState } from './held.ts'
 import type { Lease, LeaseListener } from './lease.ts'
 import type { Cancel } from './runtime.ts'
@@ -28,6 +29,7 @@ export class Hold implements LeaseListener {
   readonly owner: object | symbol | null
   readonly #core: Core
   readonly #issuer: Issuer
+  readonly #grantedAt: number
   /** Nearly always there is one handle, and no list is made for it. */
   #first: Handle | null = null
   #others: Handle[] | null = null
@@ -42,6 +44,7 @@ export class Hold implements LeaseListener {
     this.lease = lease
     this.counter = counter
     this.owner = owner
+    this.#grantedAt = core.runtime.now()
     lease.listener = this
     const { maxHoldMs } = spec.settings
     if (maxHoldMs !== Number.POSITIVE_INFINITY) {
@@ -56,6 +59,12 @@ export class Hold implements LeaseListener {
   /** The loss, once there was one. */
   get loss(): LockLostError | null {
     return this.#loss
+  }
+
+  /** How long the place must stay after it is given back now. */
+  get lingerMs(): number {
+    const { minHoldMs } = this.spec.settings
+    return minHoldMs === 0 ? 0 : Math.max(0, Math.ceil(this.#grantedAt + minHoldMs - this.#core.runtime.now()))
   }
 
   get live(): boolean {
@@ -101,6 +110,28 @@ export class Hold implements LeaseListener {
     return this.#issuer.takeBack(this)
   }
 
+  /** Ends here, to go on in another process: the text names it there, once. */
+  async handOn(): Promise<string> {
+    checkDeed(this.#core, this.spec, this.counter)
+    if (this.#others !== null && this.#others.length > 0) {
+      throw new UsageError(
+        `line ${JSON.stringify(this.spec.name)}: a hold that was entered again can't be handed on; release those first`,
+        { line: this.spec.name },
+      )
+    }
+    this.#end()
+    this.#core.keeper.remove(this.lease)
+    this.lease.unwatch()
+    this.#issuer.forget(this)
+    try {
+      return await writeDeed(this.#core, this.spec, this.lease, this.counter)
+    } catch (error) {
+      // Where it stands nobody knows: under its old id it goes now, under the new one with its lease.
+      this.#core.reaper.drop(this.lease.entry)
+      throw error
+    }
+  }
+
   /** Ends without a loss, for all handles at once: the instance is being closed. */
   close(): void {
     this.#end()
@@ -140,8 +171,9 @@ export class Hold implements LeaseListener {
     this.#end()
     this.#loss = new LockLostError(`line ${JSON.stringify(name)} was lost: ${reason}`, { line: name })
     // The store may believe in the place a little longer than we do: with it gone, the next is served at once.
+    // Unless the lost holder is to have time to notice: it may be in the middle of something.
     this.lease.unwatch()
-    this.#core.reaper.drop(this.lease.entry)
+    this.#core.reaper.drop(this.lease.entry, Math.max(this.lingerMs, this.spec.settings.lockDelayMs))
     diagnostics.lost(name, this.token, reason)
     this.#issuer.forget(this)
     for (const handle of this.#handles()) handle.lost(this.#loss)

@@ -35,7 +35,7 @@ export class Keeper {
 
   /** Begins to keep a place that the store has just answered for. */
   add(lease: Lease): void {
-    const { ttlMs } = lease.entry
+    const { ttlMs } = lease
     let kept = this.#classes.get(ttlMs)
     if (kept === undefined) {
       kept = new TtlClass(ttlMs, renewMs(ttlMs), usableMs(ttlMs))
@@ -91,12 +91,12 @@ export class Keeper {
 
   /** Milliseconds that the place may still be believed in, by the clock that never steps. */
   leftMs(lease: Lease): number {
-    return lease.sinceMonoMs + usableMs(lease.entry.ttlMs) - this.#runtime.now()
+    return lease.sinceMonoMs + usableMs(lease.ttlMs) - this.#runtime.now()
   }
 
   /** The monotonic clock stops while a machine sleeps, the wall clock does not: past its deadline the place must be asked for. */
   isDoubtful(lease: Lease): boolean {
-    return this.#runtime.wallNow() >= lease.sinceWallMs + usableMs(lease.entry.ttlMs)
+    return this.#runtime.wallNow() >= lease.sinceWallMs + usableMs(lease.ttlMs)
   }
 
   close(): void {
@@ -252,7 +252,7 @@ export class Keeper {
     if (this.#closed) return
     const first = batch[0]
     if (first === undefined) return
-    const pauseMs = Math.min(first.entry.ttlMs / 10, 1_000) * (0.5 + this.#runtime.random())
+    const pauseMs = Math.min(first.ttlMs / 10, 1_000) * (0.5 + this.#runtime.random())
     for (const lease of batch) {
       if (lease.list !== null) lease.listener.risked(error)
     }
@@ -277,7 +277,7 @@ export class Keeper {
   /** Ends a place whose deadline a caller found passed before the timer could fire. */
   expire(lease: Lease): void {
     if (lease.list !== null && this.leftMs(lease) <= 0) {
-      this.#end(lease, `its lease of ${lease.entry.ttlMs} ms ran out before the store confirmed a renewal`)
+      this.#end(lease, `its lease of ${lease.ttlMs} ms ran out before the store confirmed a renewal`)
     }
   }
 }

@@ -16,6 +16,8 @@ export interface LeaseListener {
 
 export class Lease {
   readonly entry: Entry
+  /** How long the holder believes in an answer. The store may keep the place for longer (`lockDelayMs`). */
+  readonly ttlMs: number
   listener: LeaseListener
   /** Whether heartbeats keep it; a fixed lease has none. */
   renewed = true
@@ -39,8 +41,9 @@ export class Lease {
   /** Something changed while a touch was under way: its answer may be older than the change. */
   again = false
 
-  constructor(entry: Entry, listener: LeaseListener) {
+  constructor(entry: Entry, ttlMs: number, listener: LeaseListener) {
     this.entry = entry
+    this.ttlMs = ttlMs
     this.listener = listener
   }
 

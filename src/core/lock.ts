@@ -9,7 +9,10 @@ import { type AcquireOptions, resolveAcquire, type Wish } from './options.ts'
 import { timedOut } from './queue.ts'
 import type { Runtime } from './runtime.ts'
 import type { Spec } from './spec.ts'
+import { enterTogether } from './together.ts'
 import { Waiter } from './waiter.ts'
+
+const NONE = Promise.resolve(null)
 
 /** Safe to share between any number of concurrent callers. */
 export interface Lock {
@@ -58,6 +61,27 @@ export class LineLock implements Lock {
 
   get runtime(): Runtime {
     return this.core.runtime
+  }
+
+  /** A hold of each in one step; null when they must be asked for one by one. */
+  static enterTogether(locks: readonly LineLock[], wish: Wish): Promise<readonly Held[] | null> {
+    const core = locks[0]?.core
+    if (core === undefined || locks.length < 2) return NONE
+    if (locks.some((lock) => lock.core !== core || lock.#isInside(wish))) return NONE
+    core.assertOpen()
+    if (wish.signal?.aborted === true) return NONE
+    return enterTogether(
+      core,
+      locks.map(({ spec }) => spec),
+      wish,
+    )
+  }
+
+  /** Whether the caller is in a hold of this line already, and would enter it again. */
+  #isInside({ owner }: Wish): boolean {
+    const { settings, mode, name } = this.spec
+    if (!settings.reentrant || mode === 'permits') return false
+    return (owner === null ? Context.find(this.core, name) : this.core.owners.find(owner, name)) !== null
   }
 
   /** What this call asks of the line, and which options it has beyond those of every lock. */

@@ -13,6 +13,13 @@ export interface LockOptions {
   readonly renew?: boolean
   /** Give a hold up after this long. Default Infinity; at least 1. Renewal has no other upper bound. */
   readonly maxHoldMs?: number
+  /**
+   * Keep others away for this long from the grant on, also when the work ends sooner. Default 0; to 86 400 000.
+   * The lease is at least as long. Needs a store whose places can outlast their leave.
+   */
+  readonly minHoldMs?: number
+  /** After a loss that was no release, keep others away for this long. Default 0; to 86 400 000. Needs the same. */
+  readonly lockDelayMs?: number
   /** 'local' (default): callers of one process share a place. 'strict': each has its own, first come first served everywhere. */
   readonly fairness?: 'local' | 'strict'
   /** How often a shared place is handed on inside the process before it goes to the back of the line. Default 16; 0 to 1023. */
@@ -54,6 +61,8 @@ export interface LockSettings {
   readonly ttlMs: number
   readonly renew: boolean
   readonly maxHoldMs: number
+  readonly minHoldMs: number
+  readonly lockDelayMs: number
   readonly fairness: 'local' | 'strict'
   readonly handovers: number
   readonly reentrant: boolean
@@ -67,6 +76,8 @@ const DEFAULTS: LockSettings = Object.freeze({
   ttlMs: 30_000,
   renew: true,
   maxHoldMs: Number.POSITIVE_INFINITY,
+  minHoldMs: 0,
+  lockDelayMs: 0,
   fairness: 'local',
   handovers: 16,
   reentrant: true,
@@ -86,14 +97,17 @@ export function resolveLock(given: LockOptions | undefined, base: LockSettings, 
 function settle(given: Record<string, unknown>, base: LockSettings, traits: Traits): LockSettings {
   const pick = <K extends keyof LockSettings>(key: K, check: (value: unknown) => LockSettings[K]): LockSettings[K] =>
     given[key] === undefined ? base[key] : check(given[key])
+  const minHoldMs = pick('minHoldMs', (v) => checkWhole('minHoldMs', v, 0, TTL_MS_MAX))
+  const lockDelayMs = pick('lockDelayMs', (v) => checkWhole('lockDelayMs', v, 0, TTL_MS_MAX))
+  const ttlMs = pick('ttlMs', (v) => checkWhole('ttlMs', v, traits.ttlMsMin, TTL_MS_MAX))
   const settings: LockSettings = {
     // The granted lease counts, not the one asked for: who believed in more would outlive its place.
-    ttlMs: Math.min(
-      pick('ttlMs', (v) => checkWhole('ttlMs', v, traits.ttlMsMin, TTL_MS_MAX)),
-      traits.ttlMsMax ?? TTL_MS_MAX,
-    ),
+    // A holder that dies at once must keep others away for minHoldMs as well, and only its lease does that.
+    ttlMs: Math.min(Math.max(ttlMs, minHoldMs), traits.ttlMsMax ?? TTL_MS_MAX),
     renew: pick('renew', (v) => checkBoolean('renew', v)),
     maxHoldMs: pick('maxHoldMs', (v) => checkSpan('maxHoldMs', v, 1)),
+    minHoldMs,
+    lockDelayMs,
     fairness: pick('fairness', (v) => checkOneOf('fairness', v, ['local', 'strict'])),
     handovers: pick('handovers', (v) => checkWhole('handovers', v, 0, 1023)),
     reentrant: pick('reentrant', (v) => checkBoolean('reentrant', v)),
@@ -102,6 +116,15 @@ function settle(given: Record<string, unknown>, base: LockSettings, traits: Trai
   }
   if (settings.fairness === 'strict' && !traits.fair) {
     throw new UnsupportedError(`fairness 'strict' can't be kept on this store: ${traits.safety}`)
+  }
+  if ((minHoldMs > 0 || lockDelayMs > 0) && !traits.lingers) {
+    const option = minHoldMs > 0 ? 'minHoldMs' : 'lockDelayMs'
+    throw new UnsupportedError(
+      `${option} can't be kept on this store: its places end with their leave. ${traits.safety}`,
+    )
+  }
+  if (settings.ttlMs + lockDelayMs > (traits.ttlMsMax ?? TTL_MS_MAX)) {
+    throw new UsageError(`ttlMs and lockDelayMs together must be at most ${traits.ttlMsMax ?? TTL_MS_MAX}`)
   }
   return Object.freeze(settings)
 }

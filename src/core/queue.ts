@@ -51,12 +51,21 @@ export class LocalQueue implements Applicant, Issuer {
     if (!isBusy) this.#start(wish.waitMs !== 0)
   }
 
+  /** Begins with a place that was granted outside: taken together with others, or handed on by another process. */
+  admit(lease: Lease, counter: number, owner: object | symbol | null): Handle {
+    this.#firstGrantAt = lease.sinceMonoMs
+    const hold = new Hold(this.#core, this, this.#spec, lease, counter, owner)
+    this.#hold = hold
+    if (owner !== null) this.#core.owners.remember(hold)
+    return new Handle(hold, this.#spec, null)
+  }
+
   granted(lease: Lease): void {
     this.#attempt = null
     this.#firstGrantAt = lease.sinceMonoMs
     const waiter = this.#shift()
     if (waiter === null) {
-      void this.#giveBack(lease)
+      void this.#giveBack(lease, 0)
       this.#rest()
     } else {
       this.#issue(lease, 0, waiter)
@@ -90,7 +99,7 @@ export class LocalQueue implements Applicant, Issuer {
     // Enter first, then leave: the next place then stands in line by the time this one is gone.
     if (this.#waiting > 0) this.#start(true)
     else this.#rest()
-    return this.#giveBack(lease)
+    return this.#giveBack(lease, hold.lingerMs)
   }
 
   forget(hold: Hold): void {
@@ -108,7 +117,7 @@ export class LocalQueue implements Applicant, Issuer {
     if (hold === null) return
     this.#hold = null
     hold.close()
-    await this.#giveBack(hold.lease)
+    await this.#giveBack(hold.lease, hold.lingerMs)
   }
 
   #start(wait: boolean): void {
@@ -134,11 +143,12 @@ export class LocalQueue implements Applicant, Issuer {
     return keeper.leftMs(hold.lease) >= ttlMs / 3 && !keeper.isDoubtful(hold.lease)
   }
 
-  #giveBack(lease: Lease): Promise<true> {
+  #giveBack(lease: Lease, afterMs: number): Promise<true> {
     this.#core.keeper.remove(lease)
     lease.unwatch()
     // The second leave finds the id unknown, and so the store refuses an enter of it that was long under way.
-    const left = this.#core.reaper.leave(lease.entry)
+    const left = this.#core.reaper.leave(lease.entry, afterMs)
+    if (afterMs > 0) return left
     return lease.doubted ? left.then(() => this.#core.reaper.leave(lease.entry)) : left
   }
 

@@ -15,17 +15,17 @@ export class Reaper {
   }
 
   /** Leaves now; settles when the first try has ended, and goes on by itself if that failed. Never rejects. */
-  leave(entry: Entry): Promise<true> {
-    return this.#driver.leave(entry).then(yes, (error: unknown) => {
+  leave(entry: Entry, afterMs = 0): Promise<true> {
+    return this.#driver.leave(entry, afterMs).then(yes, (error: unknown) => {
       diagnostics.failed(entry.line, error)
-      this.#insist(entry)
+      this.#insist(entry, afterMs)
       return true
     })
   }
 
   /** Leaves without anybody waiting for it. */
-  drop(entry: Entry): void {
-    const job = this.leave(entry).finally(() => this.#pending.delete(job))
+  drop(entry: Entry, afterMs = 0): void {
+    const job = this.leave(entry, afterMs).finally(() => this.#pending.delete(job))
     this.#pending.add(job)
   }
 
@@ -35,14 +35,14 @@ export class Reaper {
     this.#closed = true
   }
 
-  #insist(entry: Entry): void {
+  #insist(entry: Entry, afterMs: number): void {
     const { ttlMs } = entry
     // What was sent before now has lapsed one ttl from now: then nothing is left to give up.
     const until = this.#runtime.now() + ttlMs
     let pauseMs = Math.min(50, ttlMs / 10)
     const again = (): void => {
       if (this.#closed || this.#runtime.now() >= until) return
-      this.#driver.leave(entry).catch((error: unknown) => {
+      this.#driver.leave(entry, afterMs).catch((error: unknown) => {
         diagnostics.failed(entry.line, error)
         wait()
       })

@@ -26,7 +26,8 @@ export function makeSpec(
   value?: string,
 ): Spec {
   const texts = textsOf(runtime, settings, value)
-  const shares = line.mode === 'exclusive' && settings.fairness === 'local' && value === undefined
+  const shares =
+    line.mode === 'exclusive' && settings.fairness === 'local' && settings.minHoldMs === 0 && value === undefined
   const { name, mode, weight, capacity } = line
   const shareKey = shares ? `${capacity}${texts.share}${name}` : null
   return { name, mode, weight, capacity, settings, data: texts.data, shareKey }
@@ -44,25 +45,21 @@ const known = new WeakMap<LockSettings, Texts>()
 function textsOf(runtime: Runtime, settings: LockSettings, value: string | undefined): Texts {
   const before = value === undefined ? known.get(settings) : undefined
   if (before !== undefined) return before
-  const { label, ttlMs, renew, maxHoldMs, handovers } = settings
+  const { label, ttlMs, renew, maxHoldMs, lockDelayMs, handovers } = settings
   const data = JSON.stringify({ label, host: runtime.host, pid: runtime.pid, value })
   if (Buffer.byteLength(data) > 1024) {
     throw new UsageError(
       `label, value and host name must fit into 1024 bytes of JSON together; they make ${data.length}`,
     )
   }
-  const texts = { data, share: JSON.stringify([ttlMs, renew, maxHoldMs, handovers, label]) }
+  const texts = { data, share: JSON.stringify([ttlMs, renew, maxHoldMs, lockDelayMs, handovers, label]) }
   if (value === undefined) known.set(settings, texts)
   return texts
 }
 
-export function makeEntry(spec: Spec, id: string): Entry {
-  return {
-    line: spec.name,
-    id,
-    weight: spec.weight,
-    capacity: spec.capacity,
-    ttlMs: spec.settings.ttlMs,
-    data: spec.data,
-  }
+/** The store keeps the place for longer than its holder believes in it, if others are to be kept away after a loss. */
+export function makeEntry({ name, weight, capacity, settings, data }: Spec, id: string): Entry {
+  const { ttlMs, lockDelayMs, minHoldMs } = settings
+  const outlives = lockDelayMs > 0 || minHoldMs > 0
+  return { line: name, id, weight, capacity, ttlMs: ttlMs + lockDelayMs, data, outlives }
 }

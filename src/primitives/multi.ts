@@ -84,7 +84,8 @@ export class LineMultiLock implements MultiLock {
   }
 
   async tryAcquire(options?: Pick<AcquireOptions, 'owner' | 'signal'>): Promise<MultiHeld | null> {
-    resolveAcquire(options, true)
+    const together = await LineLock.enterTogether(this.#locks, resolveAcquire(options, true))
+    if (together !== null) return this.#given(together)
     const holds: Held[] = []
     try {
       for (const lock of this.#locks) {
@@ -123,9 +124,12 @@ export class LineMultiLock implements MultiLock {
   }
 
   async #acquire(options?: AcquireOptions): Promise<Holds> {
-    const { waitMs } = resolveAcquire(options, false)
+    const wish = resolveAcquire(options, false)
+    const { waitMs } = wish
     const { runtime } = this.#locks[0] as LineLock
     const until = runtime.now() + waitMs
+    const together = await LineLock.enterTogether(this.#locks, wish)
+    if (together !== null) return this.#given(together)
     const holds: Held[] = []
     try {
       for (const lock of this.#locks) {
