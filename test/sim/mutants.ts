@@ -30,7 +30,7 @@ export const MUTANTS: Mutant[] = [
   {
     name: 'a machine that slept believes its monotonic clock',
     file: 'src/core/keeper.ts',
-    find: 'return this.#runtime.wallNow() >= lease.sinceWallMs + usableMs(lease.entry.ttlMs)',
+    find: 'return this.#runtime.wallNow() >= lease.sinceWallMs + usableMs(lease.ttlMs)',
     replace: 'return false',
   },
   {
@@ -72,7 +72,7 @@ export const MUTANTS: Mutant[] = [
   {
     name: 'a failed leave is not repeated',
     file: 'src/core/reaper.ts',
-    find: '      this.#insist(entry)\n      return true',
+    find: '      this.#insist(entry, afterMs)\n      return true',
     replace: '      return true',
   },
   {
