@@ -13,6 +13,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   show: () => import('./show.ts'),
   break: () => import('./break.ts'),
   migrate: () => import('./migrate.ts'),
+  torture: () => import('./torture.ts'),
 }
 
 const HELP = `holdfast: locks between processes
@@ -24,6 +25,7 @@ Usage: holdfast COMMAND …
   show NAME                shows who holds a line, and who waits for it
   break NAME               takes a line from its holders
   migrate                  makes the tables of a store on PostgreSQL, MySQL or MariaDB
+  torture --spawn KIND     puts locks through harsh conditions, and judges what came of it
   help [COMMAND]           explains a command; so does COMMAND --help
   --version                says which version this is
 

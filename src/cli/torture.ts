@@ -1,0 +1,186 @@
+/** `holdfast torture`: puts locks through harsh conditions, and judges what came of it. */
+import { existsSync } from 'node:fs'
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { checkWhole } from '../core/check.ts'
+import { type Backend } from '../torture/backend/backend.ts'
+import { isSpawn, SPAWNS, spawnBackend } from '../torture/backend/spawn.ts'
+import { type Judgement, judge, type Verdict } from '../torture/checker/judge.ts'
+import type { NotRun, Progress } from '../torture/conductor/options.ts'
+import { readHistory } from '../torture/history/read.ts'
+import { isNemesis, NEMESES, type NemesisName } from '../torture/nemesis/names.ts'
+import { htmlReport } from '../torture/report/html.ts'
+import { jsonReport } from '../torture/report/json.ts'
+import { textReport } from '../torture/report/text.ts'
+import { torture } from '../torture/torture.ts'
+import { type Given, refuseBoth, type Syntax, usage } from './args.ts'
+import { signalExit } from './exit.ts'
+import { nearest } from './nearest.ts'
+import { complain, print } from './output.ts'
+import { Ticker } from './ticker.ts'
+
+export const syntax: Syntax = {
+  command: 'torture',
+  options: {
+    store: 'value',
+    spawn: 'value',
+    seconds: 'value',
+    seed: 'value',
+    clients: 'value',
+    lines: 'value',
+    ttl: 'value',
+    nemesis: 'value',
+    history: 'value',
+    report: 'value',
+    json: 'flag',
+    quiet: 'flag',
+  },
+  operands: ['[check]', '[FILE]'],
+  runs: false,
+}
+
+export const help: string = `Puts locks through harsh conditions, with real processes, and judges what came of it.
+
+Usage: holdfast torture --spawn KIND [options]      starts servers of its own, and breaks them too
+       holdfast torture --store URL [options]       your own server; only our client processes are stopped and killed
+       holdfast torture check FILE [--report FILE.html] [--json]    judges the history of a run again
+
+  --spawn KIND        ${SPAWNS.join(', ')}
+  --seconds 30        how long faults are made; starting, healing and judging come on top
+  --seed N            what to draw chance from; default: another each time
+  --clients 4         client processes
+  --lines 4           lines: mutexes, read-write locks, semaphores
+  --ttl MS            the lease; default: what suits the store
+  --nemesis A,B       only these faults; default: all that can be had here
+  --history FILE      where to keep the history (JSON lines); default: a file in a temporary folder
+  --report FILE.html  draws holds, faults and violations
+  --json              the verdict as one JSON object
+  --quiet             no progress on stderr
+
+Faults: ${wrapped(NEMESES.join(', '), 100)}
+
+Exit code: 0 it holds · 1 it is broken · 2 inconclusive (three runs, and no fault met a holder) · 64 usage · 69 store out of reach
+
+Examples:
+  holdfast torture --spawn redis --report redis.html
+  holdfast torture --spawn etcd --nemesis failover,pause-holder --seconds 120
+  holdfast torture --store postgres://localhost/app --seconds 60`
+
+const EXITS: Readonly<Record<Verdict, number>> = { valid: 0, invalid: 1, unknown: 2 }
+
+/** Stays are short against the lease: what outlives it was stopped. */
+const PACE = { stayMs: 40, restMs: 15, waitMs: 10_000, longEvery: 60 }
+const PATIENCE_MS = 30_000
+
+export async function execute(given: Given): Promise<number> {
+  if (given.operands.length > 0) return recheck(given)
+  refuseBoth(syntax, given, 'store', 'spawn')
+  const whole = (name: string, otherwise: number, low: number, high: number): number =>
+    checkWhole(`--${name}`, Number(given.values.get(name) ?? otherwise), low, high)
+  const seconds = whole('seconds', 30, 1, 86_400)
+  const seed = whole('seed', Math.floor(Math.random() * 1e6), 0, 2 ** 31)
+  const clients = whole('clients', 4, 2, 64)
+  const lines = whole('lines', 4, 1, 256)
+  const nemeses = readNemeses(given)
+  const ttlMs = given.values.has('ttl') ? whole('ttl', 0, 1, 86_400_000) : null
+  const history = given.values.get('history') ?? (await defaultHistory(seed))
+  const backend = await readBackend(given)
+  const ticker = new Ticker(!given.flags.has('quiet'))
+  const stop = new AbortController()
+  const signals = (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map((signal) => ({
+    signal,
+    listener: () => {
+      stop.abort()
+      interrupted = signalExit(signal)
+      complain('stopping: what was broken is mended first')
+    },
+  }))
+  let interrupted: number | null = null
+  for (const { signal, listener } of signals) process.on(signal, listener)
+  try {
+    const result = await torture({
+      backend,
+      url: backend?.url ?? given.values.get('store') ?? '',
+      ttlMs: ttlMs ?? backend?.ttlMs ?? 2_000,
+      chaosMs: seconds * 1_000,
+      seed,
+      clients,
+      tasks: 2,
+      lines,
+      nemeses,
+      pace: PACE,
+      module: null,
+      history,
+      patienceMs: PATIENCE_MS + (backend?.failoverMs ?? 0),
+      onProgress: (progress: Progress) => ticker.show(progress),
+      signal: stop.signal,
+    })
+    ticker.end()
+    await tell(given, result.judgement, result.notRun)
+    if (!given.flags.has('json')) print(`history: ${history} (holdfast torture check ${history})`)
+    return interrupted ?? EXITS[result.judgement.verdict]
+  } finally {
+    ticker.end()
+    for (const { signal, listener } of signals) process.off(signal, listener)
+    await backend?.close()
+  }
+}
+
+async function recheck(given: Given): Promise<number> {
+  const [verb, file] = given.operands
+  if (verb !== 'check')
+    throw usage(syntax, `torture does not know what to do with ${JSON.stringify(verb)}; did you mean check?`)
+  if (file === undefined) throw usage(syntax, 'torture check needs a FILE')
+  if (!existsSync(file)) throw usage(syntax, `there is no file ${JSON.stringify(file)}`)
+  const judgement = judge(readHistory(file))
+  await tell(given, judgement, [])
+  return EXITS[judgement.verdict]
+}
+
+async function tell(given: Given, judgement: Judgement, notRun: readonly NotRun[]): Promise<void> {
+  const report = given.values.get('report')
+  if (report !== undefined) await writeFile(report, htmlReport(judgement, notRun))
+  print(given.flags.has('json') ? jsonReport(judgement, notRun) : textReport(judgement, notRun))
+}
+
+async function readBackend(given: Given): Promise<Backend | null> {
+  const kind = given.values.get('spawn')
+  if (kind === undefined) {
+    if (given.values.has('store')) return null
+    throw usage(syntax, 'torture needs --spawn KIND, or the --store URL of a server that may be loaded')
+  }
+  if (isSpawn(kind)) return spawnBackend(kind)
+  const meant = nearest(kind, SPAWNS)
+  throw usage(
+    syntax,
+    `--spawn ${JSON.stringify(kind)} is not known${meant === null ? `; there are ${SPAWNS.join(', ')}` : `; did you mean ${meant}?`}`,
+  )
+}
+
+function readNemeses(given: Given): readonly NemesisName[] | null {
+  const text = given.values.get('nemesis')
+  if (text === undefined) return null
+  return text.split(',').map((name) => {
+    if (isNemesis(name)) return name
+    const meant = nearest(name, NEMESES)
+    throw usage(
+      syntax,
+      `--nemesis ${JSON.stringify(name)} is not known${meant === null ? `; there are ${NEMESES.join(', ')}` : `; did you mean ${meant}?`}`,
+    )
+  })
+}
+
+async function defaultHistory(seed: number): Promise<string> {
+  return join(await mkdtemp(join(tmpdir(), 'holdfast-torture-')), `history-${seed}.jsonl`)
+}
+
+function wrapped(text: string, width: number): string {
+  const lines: string[] = ['']
+  for (const word of text.split(' ')) {
+    const last = lines.length - 1
+    if (`${lines[last]} ${word}`.length > width) lines.push(`  ${word}`)
+    else lines[last] = lines[last] === '' ? word : `${lines[last]} ${word}`
+  }
+  return lines.join('\n')
+}

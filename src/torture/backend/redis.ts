@@ -1,0 +1,72 @@
+/** One Redis server with an append-only file. */
+import { open, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { redisAsk } from '../../testbed/redis.ts'
+import type { Server } from '../../testbed/server.ts'
+import type { Testbed } from '../../testbed/testbed.ts'
+import type { Backend, Deed } from './backend.ts'
+import { clockDeeds, type Clocks } from './clock.ts'
+import { anyOf, killServer, once, pauseServer, spoilServer } from './deeds.ts'
+import { Gates } from './gates.ts'
+import { versionOf } from './versions.ts'
+
+export async function redisBackend(bed: Testbed, clocks: Clocks): Promise<Backend> {
+  const clock = await clocks.make('redis')
+  const server = await bed.redis({ appendonly: 'everysec', ...(clock.env === null ? {} : { env: clock.env }) })
+  const one = anyOf([server])
+  const gates = new Gates([server], (addresses) => `redis://${addresses}`)
+  return {
+    versions: await versionOf('redis'),
+    url: server.url,
+    failoverMs: 1_000,
+    ttlMs: 1_000,
+    deeds: {
+      'pause-server': pauseServer(one, { ms: 1_500 }),
+      // A kill takes nothing from the page cache: what was appended is there after the restart.
+      'kill-server': killServer(one, { downMs: 800 }),
+      'restart-empty': spoilServer(one, { spoil: dropData, forgets: true }),
+      'restart-truncated': spoilServer(one, { spoil: cutTail, forgets: true }),
+      flush: flush([server]),
+      'terminate-session': endSessions([server]),
+      ...clockDeeds(clock, server.name),
+    },
+    lacks: { failover: 'one server has none to fail over to', lag: 'one server has no replica', ...clock.lacks },
+    gate: () => gates.open(),
+    close: () => gates.close(),
+  }
+}
+
+export function dropData(server: Server): Promise<void> {
+  return rm(server.data, { recursive: true, force: true })
+}
+
+/** So many bytes of the newest append-only file: some hundred commands, as much as a second without fsync may hold. */
+const TAIL_BYTES = 20_000
+
+export async function cutTail(server: Server): Promise<void> {
+  const folder = join(server.data, 'appendonlydir')
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.incr.aof')).toSorted()
+  const newest = names.at(-1)
+  if (newest === undefined) throw new Error(`${server.name} has no append-only file in ${folder}`)
+  const file = await open(join(folder, newest), 'r+')
+  try {
+    const { size } = await file.stat()
+    await file.truncate(Math.max(0, size - TAIL_BYTES))
+  } finally {
+    await file.close()
+  }
+}
+
+/** An operator empties it. */
+export function flush(servers: readonly Server[]): Deed {
+  return once('all data', true, async () => {
+    for (const server of servers) await redisAsk(server.port, '', ['FLUSHALL'])
+  })
+}
+
+/** An administrator throws everybody out; they may come back at once. */
+export function endSessions(servers: readonly Server[]): Deed {
+  return once('all sessions', false, async () => {
+    for (const server of servers) await redisAsk(server.port, '', ['CLIENT', 'KILL', 'TYPE', 'normal'])
+  })
+}

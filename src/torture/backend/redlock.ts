@@ -1,0 +1,40 @@
+/** Independent Redis servers, as Redlock wants them: a majority of them decides. */
+import type { Testbed } from '../../testbed/testbed.ts'
+import type { Backend } from './backend.ts'
+import { clockDeeds, type Clocks } from './clock.ts'
+import { anyOf, killServer, pauseServer, spoilServer } from './deeds.ts'
+import { Gates } from './gates.ts'
+import { cutTail, dropData, endSessions, flush } from './redis.ts'
+import { versionOf } from './versions.ts'
+
+const COUNT = 3
+
+export async function redlockBackend(bed: Testbed, clocks: Clocks): Promise<Backend> {
+  // One clock for one server: a step of all of them would be a step of the world.
+  const clock = await clocks.make('redlock')
+  const moved = await bed.redlock(1, { appendonly: 'everysec', ...(clock.env === null ? {} : { env: clock.env }) })
+  const others = await bed.redlock(COUNT - 1, { appendonly: 'everysec' })
+  const servers = [...moved.servers, ...others.servers]
+  const any = anyOf(servers)
+  const makeUrl = (addresses: string): string => `redlock://${addresses}`
+  const gates = new Gates(servers, makeUrl)
+  return {
+    versions: `${await versionOf('redis')} × ${COUNT}`,
+    url: makeUrl(servers.map(({ port }) => `127.0.0.1:${port}`).join(',')),
+    failoverMs: 1_000,
+    ttlMs: 1_500,
+    deeds: {
+      'pause-server': pauseServer(any, { ms: 2_000 }),
+      'kill-server': killServer(any, { downMs: 1_000 }),
+      // One node that forgets must do no harm: it has no vote until every lease of before has ended.
+      'restart-empty': spoilServer(any, { spoil: dropData, forgets: false }),
+      'restart-truncated': spoilServer(any, { spoil: cutTail, forgets: false }),
+      flush: flush(servers),
+      'terminate-session': endSessions(servers),
+      ...clockDeeds(clock, moved.servers[0]?.name ?? ''),
+    },
+    lacks: { failover: 'its servers know nothing of each other', lag: 'its servers have no replicas', ...clock.lacks },
+    gate: () => gates.open(),
+    close: () => gates.close(),
+  }
+}

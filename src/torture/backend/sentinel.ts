@@ -1,0 +1,82 @@
+/** A Redis primary with two replicas, watched by Sentinels. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type FaultProxy, faultProxy } from '../../testbed/proxy.ts'
+import { redisAsk } from '../../testbed/redis.ts'
+import type { SentinelGroup } from '../../testbed/sentinel.ts'
+import type { Server } from '../../testbed/server.ts'
+import type { Testbed } from '../../testbed/testbed.ts'
+import type { Backend, Deed } from './backend.ts'
+import { unmoved, type Clocks } from './clock.ts'
+import { killServer, pauseServer, type Pick, spoilServer } from './deeds.ts'
+import { dropData, endSessions, flush } from './redis.ts'
+import { versionOf } from './versions.ts'
+
+/** A deposed primary goes on granting until Sentinel looks at it again, every 10 s. */
+const STALE_MS = 13_000
+const DIRECT = 'clients learn the address of the primary from the Sentinels, and go there directly'
+
+export async function sentinelBackend(bed: Testbed, _clocks: Clocks): Promise<Backend> {
+  const group = await bed.sentinel()
+  const nodes = [group.primary, ...group.replicas]
+  const primary: Pick = () => group.currentPrimary()
+  return {
+    versions: `${await versionOf('redis')}, 1 primary, ${group.replicas.length} replicas, ${group.sentinels.length} Sentinels`,
+    url: group.url,
+    failoverMs: 15_000,
+    ttlMs: 1_500,
+    deeds: {
+      'pause-server': pauseServer(primary, { ms: 4_000, forgets: true, graceMs: STALE_MS }),
+      failover: killServer(primary, { downMs: 4_000, forgets: true, graceMs: STALE_MS }),
+      'restart-empty': spoilServer(primary, { spoil: dropData, forgets: true, graceMs: STALE_MS }),
+      lag: lag(group, nodes),
+      flush: flush(nodes),
+      'terminate-session': endSessions(nodes),
+    },
+    lacks: {
+      partition: DIRECT,
+      'partition-reset': DIRECT,
+      'partition-one-way': DIRECT,
+      latency: DIRECT,
+      'kill-server': 'what is killed is failed over from: see failover',
+      'restart-truncated': 'these servers keep nothing on disk: see restart-empty',
+      ...unmoved('tried on a single Redis server').lacks,
+    },
+    gate: () => Promise.resolve({ url: group.url, proxies: [] }),
+    close: () => Promise.resolve(),
+  }
+}
+
+/** Replicas hear of everything this late. */
+const LAG_MS = 60
+/** Sentinel leads them back to the primary's own address after 10 s. */
+const LAGGING_MS = 1_500
+
+/** Both replicas are led through a slow line; then the primary is killed, and what they had not heard of is gone. */
+function lag(group: SentinelGroup, nodes: readonly Server[]): Deed {
+  return {
+    forgets: true,
+    aim: async () => {
+      const primary = await group.currentPrimary()
+      let proxy: FaultProxy | null = null
+      return {
+        target: primary.name,
+        lastsMs: 3_000,
+        graceMs: STALE_MS,
+        strike: async () => {
+          proxy = await faultProxy({ port: primary.port })
+          await proxy.set({ delayMs: { toClient: LAG_MS } })
+          for (const node of nodes) {
+            if (node === primary) continue
+            await redisAsk(node.port, '', ['REPLICAOF', proxy.host, String(proxy.port)])
+          }
+          await sleep(LAGGING_MS)
+          await primary.kill()
+        },
+        heal: async () => {
+          await proxy?.close()
+          if (!primary.running) await primary.start()
+        },
+      }
+    },
+  }
+}

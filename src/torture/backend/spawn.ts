@@ -1,0 +1,60 @@
+/** Starts a store of each kind for a run. */
+import { type Testbed, testbed } from '../../testbed/testbed.ts'
+import type { Backend } from './backend.ts'
+import { Clocks } from './clock.ts'
+
+export const SPAWNS = [
+  'sqlite',
+  'redis',
+  'sentinel',
+  'cluster',
+  'redlock',
+  'etcd',
+  'zookeeper',
+  'postgres',
+  'mysql',
+] as const
+
+export type Spawn = (typeof SPAWNS)[number]
+
+export function isSpawn(name: string): name is Spawn {
+  return (SPAWNS as readonly string[]).includes(name)
+}
+
+type Start = (bed: Testbed, clocks: Clocks) => Promise<Backend>
+
+const STARTS: Readonly<Record<Exclude<Spawn, 'sqlite'>, () => Promise<Start>>> = {
+  redis: async () => (await import('./redis.ts')).redisBackend,
+  sentinel: async () => (await import('./sentinel.ts')).sentinelBackend,
+  cluster: async () => (await import('./cluster.ts')).clusterBackend,
+  redlock: async () => (await import('./redlock.ts')).redlockBackend,
+  etcd: async () => (await import('./etcd.ts')).etcdBackend,
+  zookeeper: async () => (await import('./zookeeper.ts')).zookeeperBackend,
+  postgres: async () => (await import('./postgres.ts')).postgresBackend,
+  mysql: async () => (await import('./mysql.ts')).mysqlBackend,
+}
+
+/** Its `close` also stops the servers. */
+export async function spawnBackend(kind: Spawn): Promise<Backend> {
+  if (kind === 'sqlite') return (await import('./sqlite.ts')).sqliteBackend()
+  const start = await STARTS[kind]()
+  const bed = await testbed()
+  const clocks = new Clocks()
+  const closeAll = async (): Promise<void> => {
+    await bed.close()
+    await clocks.close()
+  }
+  try {
+    const backend = await start(bed, clocks)
+    return {
+      ...backend,
+      async close() {
+        await backend.close()
+        await closeAll()
+      },
+    }
+  } catch (error) {
+    await closeAll()
+    throw error
+  }
+}

@@ -1,0 +1,35 @@
+/** Belief exclusion: at no moment do more believe that they hold than the line carries. */
+import type { Checker, Findings } from './finding.ts'
+import { none } from './finding.ts'
+import { excused, type Hold, type LineTrial, type Trial } from './trial.ts'
+
+export const exclusion: Checker = (trial) => {
+  const found = none()
+  for (const line of trial.lines.values()) sweep(trial, line, found)
+  return found
+}
+
+/** Grants in the order of time; those whose belief has ended are dropped as time goes by. Few are inside at once, so this is linear. */
+function sweep(trial: Trial, { spec, holds }: LineTrial, found: Findings): void {
+  const byGrant = holds.toSorted((a, b) => a.granted - b.granted)
+  let inside: Hold[] = []
+  for (const hold of byGrant) {
+    inside = inside.filter((other) => other.ended > hold.granted)
+    inside.push(hold)
+    let weight = 0
+    for (const other of inside) weight += other.weight
+    if (weight <= spec.capacity || inside.length === 1) continue
+    const others = inside.filter((other) => other !== hold)
+    const overlapMs = Math.min(...others.map((other) => Math.min(other.ended, hold.ended) - hold.granted)) / 1_000
+    const finding = {
+      rule: 'exclusion' as const,
+      line: spec.name,
+      at: hold.granted,
+      message: `${hold.p} was granted it while ${others.map(({ p }) => p).join(', ')} held it (for ${overlapMs.toFixed(1)} ms more)`,
+      processes: inside.map(({ p }) => p),
+    }
+    const isExcused = others.every((other) => excused(trial, other.granted, hold.granted))
+    if (isExcused) found.exposures.push(finding)
+    else found.violations.push(finding)
+  }
+}

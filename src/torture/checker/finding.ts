@@ -1,0 +1,54 @@
+/** What a checker has found. */
+import type { Micros } from '../history/event.ts'
+import type { Trial } from './trial.ts'
+
+/** The rules, in the order in which they are reported. */
+export const RULES = [
+  'exclusion',
+  'effects',
+  'tokens',
+  'owner',
+  'honest-loss',
+  'lost-lock',
+  'left-behind',
+  'waiters',
+  'fairness',
+  'order',
+] as const
+
+export type Rule = (typeof RULES)[number]
+
+/** What each rule says, for people. */
+export const RULE_TEXT: Readonly<Record<Rule, string>> = {
+  exclusion: 'no more hold at once than the line carries',
+  effects: 'what checks tokens is never touched by two at once',
+  tokens: 'tokens rise in the order of exclusive holds',
+  owner: 'only the owner releases',
+  'honest-loss': 'nothing is begun after the own deadline',
+  'lost-lock': 'every line is served again after the faults',
+  'left-behind': 'nothing stays in the store',
+  waiters: 'every wait ends, every process stops',
+  fairness: 'no waiter is passed over again and again',
+  order: 'there is an order of events that explains each line',
+}
+
+export interface Finding {
+  readonly rule: Rule
+  readonly line: string
+  readonly at: Micros
+  readonly message: string
+  /** The processes it is about. */
+  readonly processes: readonly string[]
+}
+
+/** A violation breaks a promise. An exposure is what the store says may happen, and what a token is there to stop. */
+export interface Findings {
+  readonly violations: Finding[]
+  readonly exposures: Finding[]
+}
+
+export type Checker = (trial: Trial) => Findings
+
+export function none(): Findings {
+  return { violations: [], exposures: [] }
+}

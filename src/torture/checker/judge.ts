@@ -1,0 +1,103 @@
+/** Judges a history: all checkers, and one verdict. */
+import type { HistoryEvent } from '../history/event.ts'
+import { leftBehind, lostLock, waiters } from './aftermath.ts'
+import { effects } from './effects.ts'
+import { exclusion } from './exclusion.ts'
+import { fairness, mostPassedOver } from './fairness.ts'
+import type { Checker, Finding, Rule } from './finding.ts'
+import { RULES } from './finding.ts'
+import { honestLoss } from './honest-loss.ts'
+import { order } from './order.ts'
+import { owner } from './owner.ts'
+import { tokens } from './tokens.ts'
+import { makeTrial, type Trial } from './trial.ts'
+import { validity } from './validity.ts'
+
+/** valid: nothing was broken, and it was put to the test. unknown: it was not. */
+export type Verdict = 'valid' | 'invalid' | 'unknown'
+
+export interface Judgement {
+  readonly verdict: Verdict
+  readonly trial: Trial
+  readonly doubts: readonly string[]
+  readonly violations: readonly Finding[]
+  readonly exposures: readonly Finding[]
+  readonly counts: Counts
+}
+
+export interface Counts {
+  readonly events: number
+  readonly visits: number
+  readonly granted: number
+  readonly refused: number
+  readonly unknown: number
+  readonly lost: number
+  /** Steps on the resource, and how many the token check turned away. */
+  readonly effects: number
+  readonly stale: number
+  readonly violations: Readonly<Record<Rule, number>>
+  readonly exposures: Readonly<Record<Rule, number>>
+  readonly faults: Readonly<Record<string, { readonly struck: number; readonly hit: number }>>
+  readonly mostPassedOver: number
+  /** How long a fresh client waited for a line after the faults, at most. */
+  readonly healMs: number
+}
+
+const CHECKERS: readonly Checker[] = [
+  exclusion,
+  effects,
+  tokens,
+  owner,
+  honestLoss,
+  lostLock,
+  leftBehind,
+  waiters,
+  fairness,
+  order,
+]
+
+export function judge(events: readonly HistoryEvent[]): Judgement {
+  const trial = makeTrial(events)
+  const violations: Finding[] = []
+  const exposures: Finding[] = []
+  for (const check of CHECKERS) {
+    const found = check(trial)
+    for (const finding of found.violations) violations.push(finding)
+    for (const finding of found.exposures) exposures.push(finding)
+  }
+  violations.sort((a, b) => a.at - b.at)
+  exposures.sort((a, b) => a.at - b.at)
+  const { doubts, faults } = validity(trial)
+  const verdict = violations.length > 0 ? 'invalid' : doubts.length > 0 ? 'unknown' : 'valid'
+  const outcomes = (outcome: string): number => trial.visits.filter((visit) => visit.outcome === outcome).length
+  let steps = 0
+  let stale = 0
+  for (const line of trial.lines.values()) {
+    for (const { accepted } of line.effects) {
+      steps += 1
+      if (!accepted) stale += 1
+    }
+  }
+  const counts: Counts = {
+    events: events.length,
+    visits: trial.visits.length,
+    granted: trial.holds.length,
+    refused: outcomes('fail'),
+    unknown: trial.visits.length - trial.holds.length - outcomes('fail'),
+    lost: trial.holds.filter(({ lostAt }) => lostAt !== null).length,
+    effects: steps,
+    stale,
+    violations: byRule(violations),
+    exposures: byRule(exposures),
+    faults: Object.fromEntries(faults),
+    mostPassedOver: mostPassedOver(trial),
+    healMs: trial.probes.reduce((most, { tookMs }) => Math.max(most, tookMs), 0),
+  }
+  return { verdict, trial, doubts, violations, exposures, counts }
+}
+
+function byRule(findings: readonly Finding[]): Record<Rule, number> {
+  const counts = Object.fromEntries(RULES.map((rule) => [rule, 0])) as Record<Rule, number>
+  for (const { rule } of findings) counts[rule] += 1
+  return counts
+}

@@ -1,0 +1,241 @@
+/** A history, sorted out for judgement: who held what from when to when, and what was done to them. One pass, linear. */
+import { UsageError } from '../../core/errors.ts'
+import type {
+  AcquireEvent,
+  EffectEvent,
+  FaultEvent,
+  HistoryEvent,
+  LeftEvent,
+  LineSpec,
+  Micros,
+  Outcome,
+  PhaseEvent,
+  ProbeEvent,
+  RunEvent,
+} from '../history/event.ts'
+
+/** One visit of a client to a line. */
+export interface Visit {
+  readonly ask: AcquireEvent
+  outcome: Outcome | null
+  answeredAt: Micros | null
+}
+
+/** A visit that was granted. */
+export interface Hold {
+  readonly p: string
+  readonly i: number
+  readonly line: string
+  readonly exclusive: boolean
+  readonly weight: number
+  readonly token: bigint | null
+  readonly invoked: Micros
+  readonly granted: Micros
+  /** The local deadline that was last seen; Infinity where the client knows of none. */
+  until: Micros
+  /** When it began to let go. */
+  releasedAt: Micros | null
+  released: Outcome | null
+  lostAt: Micros | null
+  /** The end of its belief: it let go, or its deadline passed, or it found out, or its process died. Never later than it was. */
+  ended: Micros
+}
+
+/** A time in which a process certainly stood still. */
+export interface Standstill {
+  readonly from: Micros
+  readonly to: Micros
+}
+
+/** A fault and its end; Infinity where the history has none. */
+export interface Fault extends FaultEvent {
+  from: Micros
+  to: Micros
+  /** Until here the store may act on what it forgot. */
+  over: Micros
+  healed: boolean
+}
+
+export interface LineTrial {
+  readonly spec: LineSpec
+  readonly holds: Hold[]
+  readonly effects: EffectEvent[]
+}
+
+export interface Trial {
+  readonly run: RunEvent
+  readonly lines: ReadonlyMap<string, LineTrial>
+  readonly visits: readonly Visit[]
+  readonly holds: readonly Hold[]
+  readonly holdOf: (p: string, i: number) => Hold | undefined
+  readonly faults: readonly Fault[]
+  readonly standstills: ReadonlyMap<string, readonly Standstill[]>
+  /** When a process ended, other than in order. */
+  readonly deaths: ReadonlyMap<string, Micros>
+  readonly stuck: ReadonlyMap<string, string>
+  readonly crashed: ReadonlyMap<string, string>
+  readonly phases: ReadonlyMap<PhaseEvent['name'], Micros>
+  readonly probes: readonly ProbeEvent[]
+  readonly left: readonly LeftEvent[]
+  readonly start: Micros
+  readonly end: Micros
+}
+
+/** Nemeses that stop one client process from running. */
+const STOPS = new Set(['pause-holder', 'pause-client'])
+
+export function makeTrial(events: readonly HistoryEvent[]): Trial {
+  const run = events.find((event) => event.e === 'run')
+  if (run === undefined) throw new UsageError('the history has no head: its first event must be a "run"')
+  const lines = new Map<string, LineTrial>(run.lines.map((spec) => [spec.name, { spec, holds: [], effects: [] }]))
+  const visits = new Map<string, Visit>()
+  const holds = new Map<string, Hold>()
+  const faults = new Map<number, Fault>()
+  const standstills = new Map<string, Standstill[]>()
+  const deaths = new Map<string, Micros>()
+  const stuck = new Map<string, string>()
+  const crashed = new Map<string, string>()
+  const phases = new Map<PhaseEvent['name'], Micros>()
+  const probes: ProbeEvent[] = []
+  const left: LeftEvent[] = []
+  const still = (p: string, from: Micros, to: Micros): void => {
+    const list = standstills.get(p)
+    if (list === undefined) standstills.set(p, [{ from, to }])
+    else list.push({ from, to })
+  }
+  let end = run.t
+  for (const event of events) {
+    if (event.t > end) end = event.t
+    switch (event.e) {
+      case 'acquire':
+        visits.set(key(event), { ask: event, outcome: null, answeredAt: null })
+        break
+      case 'acquired': {
+        const visit = visits.get(key(event))
+        if (visit === undefined) break
+        visit.outcome = event.outcome
+        visit.answeredAt = event.t
+        if (event.outcome !== 'ok') break
+        const { line, exclusive, weight, t: invoked } = visit.ask
+        const hold: Hold = {
+          p: event.p,
+          i: event.i,
+          line,
+          exclusive,
+          weight,
+          token: event.token === undefined ? null : BigInt(event.token),
+          invoked,
+          granted: event.t,
+          until: event.until ?? Number.POSITIVE_INFINITY,
+          releasedAt: null,
+          released: null,
+          lostAt: null,
+          ended: Number.POSITIVE_INFINITY,
+        }
+        holds.set(key(event), hold)
+        lines.get(line)?.holds.push(hold)
+        break
+      }
+      case 'lost': {
+        const hold = holds.get(key(event))
+        if (hold !== undefined) hold.lostAt = event.t
+        break
+      }
+      case 'release': {
+        const hold = holds.get(key(event))
+        if (hold === undefined) break
+        hold.releasedAt = event.t
+        extend(hold, event.until, event.t)
+        break
+      }
+      case 'released': {
+        const hold = holds.get(key(event))
+        if (hold !== undefined) hold.released = event.outcome
+        break
+      }
+      case 'effect': {
+        lines.get(event.line)?.effects.push(event)
+        const hold = holds.get(key(event))
+        if (hold !== undefined) extend(hold, event.until, event.begun)
+        break
+      }
+      case 'fault': {
+        const forever = Number.POSITIVE_INFINITY
+        faults.set(event.id, { ...event, from: event.t, to: forever, over: forever, healed: false })
+        break
+      }
+      case 'healed': {
+        const fault = faults.get(event.id)
+        if (fault === undefined) break
+        fault.from = event.from
+        fault.to = event.to
+        fault.over = event.t + event.graceMs * 1_000
+        fault.healed = event.error === undefined
+        if (STOPS.has(fault.nemesis)) still(fault.target, event.from, event.to)
+        break
+      }
+      case 'blocked':
+        still(event.p, event.from, event.t)
+        break
+      case 'phase':
+        phases.set(event.name, event.t)
+        break
+      case 'probe':
+        probes.push(event)
+        break
+      case 'left':
+        left.push(event)
+        break
+      case 'exit':
+        if (event.how !== 'stopped') deaths.set(event.p, event.t)
+        if (event.how === 'stuck') stuck.set(event.p, event.detail ?? '')
+        if (event.how === 'crashed') crashed.set(event.p, event.detail ?? '')
+        break
+      case 'run':
+        break
+    }
+  }
+  const all = [...holds.values()]
+  for (const hold of all) hold.ended = beliefEnd(hold, deaths.get(hold.p))
+  return {
+    run,
+    lines,
+    visits: [...visits.values()],
+    holds: all,
+    holdOf: (p, i) => holds.get(`${p} ${i}`),
+    faults: [...faults.values()],
+    standstills,
+    deaths,
+    stuck,
+    crashed,
+    phases,
+    probes,
+    left,
+    start: run.t,
+    end,
+  }
+}
+
+function key(event: { readonly p: string; readonly i: number }): string {
+  return `${event.p} ${event.i}`
+}
+
+/** A deadline that is still to come was moved by a renewal. One with nothing left says only that there is nothing left. */
+function extend(hold: Hold, until: Micros | undefined, seenAt: Micros): void {
+  if (until !== undefined && until > seenAt && until > hold.until) hold.until = until
+}
+
+/** A release that succeeded shows that it held until then, whatever deadline was seen last: renewals are not in the history. */
+function beliefEnd(hold: Hold, diedAt: Micros = Number.POSITIVE_INFINITY): Micros {
+  if (hold.releasedAt !== null && hold.released === 'ok') return hold.releasedAt
+  const { releasedAt, lostAt, until } = hold
+  const told = Math.min(releasedAt ?? Number.POSITIVE_INFINITY, lostAt ?? Number.POSITIVE_INFINITY)
+  return Math.max(hold.granted, Math.min(told, until, diedAt))
+}
+
+/**
+ * Whether a fault explains that two hold at once: the store may have forgotten the first of them by the time the second was granted.
+ */
+export function excused(trial: Trial, first: Micros, second: Micros): boolean {
+  return trial.faults.some((fault) => fault.forgets && fault.t <= second && first <= fault.over)
+}

@@ -1,0 +1,50 @@
+/** Validity: a run that put nothing to the test proves nothing. */
+import type { Trial } from './trial.ts'
+
+/** Fewer grants than this show nothing. */
+const GRANTS_MIN = 20
+
+export interface Validity {
+  /** Why the run is inconclusive; empty when it is not. */
+  readonly doubts: readonly string[]
+  /** How often each nemesis struck, and how often it met a holder. */
+  readonly faults: ReadonlyMap<string, { readonly struck: number; readonly hit: number }>
+}
+
+export function validity(trial: Trial): Validity {
+  const faults = new Map<string, { struck: number; hit: number }>()
+  const starts = trial.faults.filter((fault) => fault.healed).toSorted((a, b) => a.t - b.t)
+  const hit = new Set<number>()
+  for (const hold of trial.holds) {
+    // Every fault that began while this one held: of this process, or of all.
+    for (let at = firstAfter(starts, hold.granted); at < starts.length; at++) {
+      const fault = starts[at]
+      if (fault === undefined || fault.t > Math.max(hold.ended, hold.lostAt ?? 0)) break
+      if (!isClient(fault.target) || fault.target === hold.p) hit.add(fault.id)
+    }
+  }
+  for (const { nemesis, id } of starts) {
+    const count = faults.get(nemesis) ?? { struck: 0, hit: 0 }
+    faults.set(nemesis, { struck: count.struck + 1, hit: count.hit + (hit.has(id) ? 1 : 0) })
+  }
+  const doubts: string[] = []
+  if (trial.holds.length < GRANTS_MIN) doubts.push(`only ${trial.holds.length} grants, fewer than ${GRANTS_MIN}`)
+  if (starts.length === 0) doubts.push('no fault was made')
+  else if (hit.size === 0) doubts.push('no fault ever met a holder')
+  return { doubts, faults }
+}
+
+function isClient(target: string): boolean {
+  return /^c\d+(\.\d+)?$/.test(target)
+}
+
+function firstAfter(starts: readonly { readonly t: number }[], t: number): number {
+  let low = 0
+  let high = starts.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((starts[middle]?.t ?? 0) < t) low = middle + 1
+    else high = middle
+  }
+  return low
+}

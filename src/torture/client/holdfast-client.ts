@@ -1,0 +1,89 @@
+/** Holdfast as the client under test, by its public API only. */
+import { AcquireTimeoutError, type Held, type Holdfast, holdfast, type Lock, type Semaphore } from '../../index.ts'
+import type { LineSpec } from '../history/event.ts'
+import type { Claim, Crowd, LockClient, LockClientOptions, Wish } from './lock-client.ts'
+
+const CONNECT_MS = 2_000
+
+class HoldfastClient implements LockClient {
+  readonly fair: boolean
+  readonly fenced: boolean
+  readonly counting: boolean
+  readonly ttlMs: number
+  readonly #hf: Holdfast
+  readonly #strict: boolean
+
+  constructor(hf: Holdfast, o: LockClientOptions) {
+    this.#hf = hf
+    this.fair = hf.traits.fair
+    this.fenced = hf.traits.fenced
+    this.counting = hf.traits.counting
+    this.ttlMs = Math.max(o.ttlMs, hf.traits.ttlMsMin)
+    // Every second process queues each caller in the store, the others hand over inside.
+    this.#strict = hf.traits.fair && o.variant % 2 === 1
+  }
+
+  async acquire({ line, exclusive, weight, waitMs, signal }: Wish): Promise<Claim | null> {
+    const options = { waitMs, signal }
+    try {
+      if (line.kind === 'semaphore') return claim(await this.#semaphore(line).acquire({ ...options, permits: weight }))
+      return claim(await this.#lock(line, exclusive).acquire(options))
+    } catch (error) {
+      if (error instanceof AcquireTimeoutError || error === signal.reason) return null
+      throw error
+    }
+  }
+
+  setup(): Promise<void> {
+    return this.#hf.setup()
+  }
+
+  async crowd(line: LineSpec): Promise<Crowd> {
+    for await (const view of this.#hf.list({ prefix: line.name })) {
+      if (view.name === line.name) return { holders: view.holders.length, waiters: view.waiters.length }
+    }
+    return { holders: 0, waiters: 0 }
+  }
+
+  close(): Promise<void> {
+    return this.#hf.close()
+  }
+
+  get #options(): { readonly fairness: 'strict' | 'local'; readonly ttlMs: number; readonly label: string } {
+    return { fairness: this.#strict ? 'strict' : 'local', ttlMs: this.ttlMs, label: 'torture' }
+  }
+
+  #lock(line: LineSpec, exclusive: boolean): Lock {
+    if (line.kind === 'mutex') return this.#hf.mutex(line.name, this.#options)
+    const rw = this.#hf.rwLock(line.name, this.#options)
+    return exclusive ? rw.write : rw.read
+  }
+
+  #semaphore(line: LineSpec): Semaphore {
+    return this.#hf.semaphore(line.name, line.capacity, this.#options)
+  }
+}
+
+function claim(held: Held): Claim {
+  return {
+    token: held.token,
+    get leftMs() {
+      return held.remainingMs
+    },
+    isHeld: () => {
+      try {
+        held.assertHeld()
+        return true
+      } catch (error) {
+        if (error instanceof Error && 'code' in error && error.code === 'HF_LOST') return false
+        throw error
+      }
+    },
+    release: () => held.release(),
+  }
+}
+
+export default async function openHoldfast(o: LockClientOptions): Promise<LockClient> {
+  const hf = await holdfast(o.url, { connectTimeoutMs: CONNECT_MS })
+  return new HoldfastClient(hf, o)
+}

@@ -1,0 +1,55 @@
+/** What a client under test can do: one operation at a time. Holdfast is one, and so is every planted fault. */
+import type { LineSpec } from '../history/event.ts'
+
+export interface Wish {
+  readonly line: LineSpec
+  readonly exclusive: boolean
+  readonly weight: number
+  /** 0: one try. */
+  readonly waitMs: number
+  /** Ends the wait. */
+  readonly signal: AbortSignal
+}
+
+export interface Claim {
+  /** null where there are none. */
+  readonly token: bigint | null
+  /** What is left of the lease by the own clock; Infinity where the client keeps no account. */
+  readonly leftMs: number
+  /** Whether it may act now. */
+  isHeld(): boolean
+  /** Whether it was still ours. */
+  release(): Promise<boolean>
+}
+
+/** How many stand in a line, as the store shows it. */
+export interface Crowd {
+  readonly holders: number
+  readonly waiters: number
+}
+
+export interface LockClient {
+  readonly fair: boolean
+  readonly fenced: boolean
+  readonly counting: boolean
+  /** The lease that the store really grants, at least that which was asked for. */
+  readonly ttlMs: number
+  /** null: others have it, or the wait was ended. A rejection: it is not known whether it took effect. */
+  acquire(wish: Wish): Promise<Claim | null>
+  /** Makes what the store needs, once. */
+  setup(): Promise<void>
+  crowd(line: LineSpec): Promise<Crowd>
+  close(): Promise<void>
+}
+
+export interface LockClientOptions {
+  readonly url: string
+  readonly ttlMs: number
+  /** The process. */
+  readonly p: string
+  /** Where an option can be chosen, this chooses it. */
+  readonly variant: number
+}
+
+/** What a module of a client exports by default. */
+export type OpenClient = (options: LockClientOptions) => Promise<LockClient>

@@ -1,0 +1,69 @@
+/** A client process: opens the client under test and makes visits until it is told to stop, or killed. */
+import { nextErrand } from '../generator/plan.ts'
+import { micros } from '../history/clock.ts'
+import { Recorder } from '../history/recorder.ts'
+import { Random } from '../random.ts'
+import { LineToReferee } from '../referee/line-to-referee.ts'
+import type { LockClient, OpenClient } from './lock-client.ts'
+import type { Birth, Order, Ready } from './order.ts'
+import { pause, Visitor } from './visitor.ts'
+
+const RETRY_MS = 100
+
+const birth = JSON.parse(process.argv[2] ?? '') as Birth
+const stopping = new AbortController()
+const recorder = new Recorder(birth.history)
+
+process.on('message', (order: Order) => {
+  if (order.order === 'stop') stopping.abort()
+  else block(order.ms)
+})
+process.on('disconnect', () => process.exit(1))
+
+/** Nothing else runs in this process meanwhile: no timer, no socket. */
+function block(ms: number): void {
+  const from = micros()
+  const end = performance.now() + ms
+  while (performance.now() < end);
+  recorder.record({ e: 'blocked', t: micros(), p: birth.p, from })
+}
+
+/** The store may just be down: whoever is born then tries again. */
+async function open(): Promise<LockClient | null> {
+  const { default: openClient } = (await import(birth.module)) as { default: OpenClient }
+  const { url, ttlMs, p, variant } = birth
+  while (!stopping.signal.aborted) {
+    try {
+      return await openClient({ url, ttlMs, p, variant })
+    } catch (error) {
+      if (!(error instanceof Error) || error instanceof TypeError) throw error
+      await pause(RETRY_MS, stopping.signal)
+    }
+  }
+  return null
+}
+
+async function visitAll(client: LockClient): Promise<void> {
+  const referee = await LineToReferee.open(birth.refereePort, birth.p)
+  const visitor = new Visitor({ p: birth.p, client, recorder, referee, stop: stopping.signal })
+  const task = async (number: number): Promise<void> => {
+    const random = Random.of(birth.seed, `${birth.p} ${number}`)
+    while (!stopping.signal.aborted) {
+      const errand = nextErrand(birth.lines, birth.pace, random)
+      await pause(errand.restMs, stopping.signal)
+      if (!stopping.signal.aborted) await visitor.visit(errand)
+    }
+  }
+  await Promise.all(Array.from({ length: birth.tasks }, (_, number) => task(number)))
+  referee.close()
+}
+
+const client = await open()
+if (client !== null) {
+  const ready: Ready = { ready: true }
+  process.send?.(ready)
+  await visitAll(client)
+  await client.close()
+}
+recorder.close()
+process.exit(0)

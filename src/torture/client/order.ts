@@ -1,0 +1,27 @@
+/** What a client process is told, and what it says to the conductor. */
+import type { Pace } from '../generator/plan.ts'
+import type { LineSpec } from '../history/event.ts'
+
+/** At its birth, as JSON in its first argument. */
+export interface Birth {
+  readonly p: string
+  readonly url: string
+  readonly ttlMs: number
+  readonly seed: number
+  readonly lines: readonly LineSpec[]
+  /** Where its part of the history goes. */
+  readonly history: string
+  readonly refereePort: number
+  /** The module of the client under test. */
+  readonly module: string
+  /** How many visits it makes at once. */
+  readonly tasks: number
+  readonly variant: number
+  readonly pace: Pace
+}
+
+export type Order = { readonly order: 'stop' } | { readonly order: 'block'; readonly ms: number }
+
+export interface Ready {
+  readonly ready: true
+}

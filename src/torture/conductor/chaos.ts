@@ -1,0 +1,90 @@
+/** The time of faults: one after the other, each written down before it is made and after it is mended. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Deed } from '../backend/backend.ts'
+import { micros } from '../history/clock.ts'
+import type { Recorder } from '../history/recorder.ts'
+import type { Blow } from '../nemesis/blow.ts'
+import { CLIENT_AIMS, NET_AIMS } from '../nemesis/clients.ts'
+import { Deck } from '../nemesis/deck.ts'
+import type { Field } from '../nemesis/field.ts'
+import type { NemesisName } from '../nemesis/names.ts'
+import type { Random } from '../random.ts'
+
+export interface Arena {
+  readonly field: Field
+  readonly deeds: Readonly<Partial<Record<NemesisName, Deed>>>
+  readonly recorder: Recorder
+  readonly random: Random
+  /** Told of every fault, as it is made. */
+  readonly onFault: (nemesis: NemesisName, target: string) => void
+  /** Ends the chaos early. */
+  readonly signal: AbortSignal
+}
+
+/** Between two faults, so that there is somebody to hit again. */
+const GAP_MS = 350
+
+export class Chaos {
+  readonly #arena: Arena
+  #count = 0
+
+  constructor(arena: Arena) {
+    this.#arena = arena
+  }
+
+  /** Goes on for `ms`. What makes the store forget comes in the second half only: until then nothing excuses two holders. */
+  async rage(names: readonly NemesisName[], ms: number): Promise<void> {
+    const { random, deeds, signal } = this.#arena
+    const start = performance.now()
+    const deck = new Deck(names, random)
+    const harmless = (name: NemesisName): boolean => deeds[name]?.forgets !== true
+    const isSplit = names.some(harmless)
+    while (performance.now() - start < ms && !signal.aborted) {
+      const late = performance.now() - start > ms / 2
+      const name = deck.next((candidate) => late || !isSplit || harmless(candidate))
+      if (name === null) return
+      await this.strike(name)
+      await sleep(GAP_MS * (0.5 + random.next()))
+    }
+  }
+
+  async strike(name: NemesisName): Promise<void> {
+    const { recorder, deeds, onFault } = this.#arena
+    const blow = await this.#aim(name)
+    if (blow === null) return
+    const id = this.#count++
+    const { target } = blow
+    recorder.record({ e: 'fault', t: micros(), id, nemesis: name, target, forgets: deeds[name]?.forgets ?? false })
+    onFault(name, target)
+    let error: string | undefined
+    let from = 0
+    let to = 0
+    try {
+      await blow.strike()
+      from = micros()
+      await sleep(blow.lastsMs)
+      to = micros()
+    } catch (caught) {
+      error = text(caught)
+    }
+    // Also after a blow that failed half-way: nothing may stay broken.
+    try {
+      await blow.heal()
+    } catch (caught) {
+      error ??= text(caught)
+    }
+    const failed = error === undefined ? {} : { error }
+    recorder.record({ e: 'healed', t: micros(), id, from, to, graceMs: blow.graceMs ?? 0, ...failed })
+  }
+
+  async #aim(name: NemesisName): Promise<Blow | null> {
+    const { field, deeds, random } = this.#arena
+    const aim = CLIENT_AIMS[name] ?? NET_AIMS[name]
+    if (aim !== undefined) return aim(field, random)
+    return (await deeds[name]?.aim(random, field.ttlMs)) ?? null
+  }
+}
+
+function text(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,164 @@
+/** One run: starts the processes, lets the faults loose, mends everything, asks what has become of it. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import type { LockClient, OpenClient } from '../client/lock-client.ts'
+import { makeLines } from '../generator/plan.ts'
+import { micros } from '../history/clock.ts'
+import type { HistoryEvent, LineSpec } from '../history/event.ts'
+import { mergeHistories } from '../history/read.ts'
+import { Recorder } from '../history/recorder.ts'
+import type { ClientTarget, Field } from '../nemesis/field.ts'
+import type { NemesisName } from '../nemesis/names.ts'
+import { Random } from '../random.ts'
+import { passwordless } from '../report/passwordless.ts'
+import { aftermath } from './aftermath.ts'
+import { Chaos } from './chaos.ts'
+import { ClientProcess } from './client-process.ts'
+import { choose } from './choice.ts'
+import type { NotRun, Progress, RunOptions } from './options.ts'
+import { program } from './program.ts'
+import { Referee } from './referee.ts'
+
+export interface Run {
+  readonly events: readonly HistoryEvent[]
+  readonly notRun: readonly NotRun[]
+}
+
+const PROGRESS_MS = 1_000
+const BIRTH_MS = 15_000
+/** How long a nemesis waits for somebody to come inside. */
+const AIM_MS = 2_000
+
+export async function conduct(o: RunOptions): Promise<Run> {
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-history-'))
+  const recorder = new Recorder(join(folder, 'conductor.jsonl'))
+  const module = o.module ?? pathToFileURL(program('client/holdfast-client')).href
+  const { default: open } = (await import(module)) as { default: OpenClient }
+  const observer = await open({ url: o.url, ttlMs: o.ttlMs, p: 'observer', variant: 1 })
+  const processes: ClientProcess[] = []
+  let referee: Referee | null = null
+  let ticker: NodeJS.Timeout | undefined
+  try {
+    await observer.setup()
+    const lines = makeLines(o.lines, `torture:${process.pid}-${o.seed}:`, observer.counting)
+    writeHead(recorder, o, observer, lines)
+    referee = await Referee.start(join(folder, 'referee.jsonl'), mutexes(lines))
+    const choice = choose(o)
+    const report = progress(o, referee)
+    ticker = setInterval(() => report({}), PROGRESS_MS)
+    const base = {
+      ttlMs: observer.ttlMs,
+      seed: o.seed,
+      lines,
+      refereePort: referee.port,
+      module,
+      tasks: o.tasks,
+      pace: { ...o.pace, ttlMs: observer.ttlMs },
+    }
+    for (let at = 1; at <= o.clients; at++) {
+      const gate = o.backend === null ? { url: o.url, proxies: [] } : await o.backend.gate()
+      const birth = { ...base, url: gate.url, variant: at }
+      processes.push(new ClientProcess({ name: `c${at}`, birth, gates: gate.proxies, folder, recorder }))
+    }
+    await Promise.all(processes.map((client) => client.start(BIRTH_MS)))
+    recorder.record({ e: 'phase', t: micros(), name: 'chaos' })
+    report({ phase: 'chaos' })
+    const field = makeField(processes, referee, observer.ttlMs, Random.of(o.seed, 'aim'))
+    const struck = new Set<NemesisName>()
+    let faults = 0
+    const chaos = new Chaos({
+      field,
+      deeds: o.backend?.deeds ?? {},
+      recorder,
+      random: Random.of(o.seed, 'nemesis'),
+      onFault: (nemesis, target) => {
+        struck.add(nemesis)
+        faults += 1
+        report({ faults, fault: `${nemesis} ${target}` })
+      },
+      signal: o.signal,
+    })
+    await chaos.rage(choice.names, o.chaosMs)
+    recorder.record({ e: 'phase', t: micros(), name: 'quiet' })
+    report({ phase: 'quiet' })
+    // Long enough for every lease that was left behind to run out while the others go on.
+    await sleep(Math.max(2 * observer.ttlMs, 1_000))
+    await aftermath({ o, open, recorder, processes, observer, lines })
+    report({ phase: 'end' })
+    const missed = choice.names.filter((name) => !struck.has(name))
+    const notRun = [
+      ...choice.notRun,
+      ...missed.map((nemesis) => ({ nemesis, why: 'there was no time, or nobody to hit' })),
+    ]
+    recorder.close()
+    await referee.end()
+    return { events: mergeHistories(folder, o.history), notRun }
+  } finally {
+    clearInterval(ticker)
+    for (const client of processes) client.destroy()
+    await referee?.end()
+    await observer.close()
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+function writeHead(recorder: Recorder, o: RunOptions, observer: LockClient, lines: readonly LineSpec[]): void {
+  recorder.record({
+    e: 'run',
+    t: micros(),
+    format: 1,
+    seed: o.seed,
+    store: passwordless(o.url),
+    versions: o.backend?.versions ?? 'not ours',
+    ttlMs: observer.ttlMs,
+    clients: o.clients,
+    lines,
+    fair: observer.fair,
+    fenced: observer.fenced,
+    failoverMs: o.backend?.failoverMs ?? 0,
+  })
+}
+
+function mutexes(lines: readonly LineSpec[]): Set<string> {
+  return new Set(lines.filter(({ kind }) => kind === 'mutex').map(({ name }) => name))
+}
+
+function makeField(processes: readonly ClientProcess[], referee: Referee, ttlMs: number, random: Random): Field {
+  const alive = (): ClientProcess[] => processes.filter((client) => client.isAlive)
+  return {
+    ttlMs,
+    get clients(): readonly ClientTarget[] {
+      return alive()
+    },
+    async holder() {
+      const end = performance.now() + AIM_MS
+      for (;;) {
+        const inside = new Set(referee.inside().map(({ p }) => p))
+        const target = random.pick(alive().filter(({ p }) => inside.has(p)))
+        if (target !== undefined) return target
+        if (performance.now() > end) return null
+        await referee.change(AIM_MS)
+      }
+    },
+  }
+}
+
+function progress(o: RunOptions, referee: Referee): (change: Partial<Progress>) => void {
+  const start = performance.now()
+  let last: Progress = { phase: 'start', elapsedMs: 0, visits: 0, faults: 0, fault: '', holders: '', crowded: 0 }
+  return (change) => {
+    const inside = referee.inside().map(({ p, line }) => `${p} in ${line.split(':').at(-1)}`)
+    last = {
+      ...last,
+      ...change,
+      elapsedMs: performance.now() - start,
+      visits: referee.entered,
+      holders: inside.slice(0, 3).join(', '),
+      crowded: referee.crowded,
+    }
+    o.onProgress(last)
+  }
+}

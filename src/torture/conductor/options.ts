@@ -1,0 +1,48 @@
+/** What a run is asked for. */
+import type { Backend } from '../backend/backend.ts'
+import type { Pace } from '../generator/plan.ts'
+import type { NemesisName } from '../nemesis/names.ts'
+
+export interface RunOptions {
+  /** The store under test, as we started it; null: somebody else's, at `url`. */
+  readonly backend: Backend | null
+  readonly url: string
+  /** The lease. */
+  readonly ttlMs: number
+  /** How long faults are made. */
+  readonly chaosMs: number
+  readonly seed: number
+  readonly clients: number
+  /** Visits that each client makes at once. */
+  readonly tasks: number
+  readonly lines: number
+  /** null: everything that can be had. */
+  readonly nemeses: readonly NemesisName[] | null
+  readonly pace: Omit<Pace, 'ttlMs'>
+  /** The module of the client under test; null: Holdfast. */
+  readonly module: string | null
+  /** Where the history goes. */
+  readonly history: string
+  /** How long a client that was told to stop may take, and a fresh client for each line. */
+  readonly patienceMs: number
+  readonly onProgress: (progress: Progress) => void
+  readonly signal: AbortSignal
+}
+
+export interface Progress {
+  readonly phase: 'start' | 'chaos' | 'quiet' | 'end'
+  readonly elapsedMs: number
+  readonly visits: number
+  readonly faults: number
+  /** The last fault, and whom it hit. */
+  readonly fault: string
+  /** Who is inside now. */
+  readonly holders: string
+  /** How often two were seen inside at once of what carries one. */
+  readonly crowded: number
+}
+
+export interface NotRun {
+  readonly nemesis: NemesisName
+  readonly why: string
+}

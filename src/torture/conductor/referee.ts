@@ -1,0 +1,72 @@
+/** The referee as the conductor has it: started, listened to, ended. */
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import type { Notice } from '../referee/messages.ts'
+import { program } from './program.ts'
+
+export class Referee {
+  readonly port: number
+  /** How many visits have come in so far. */
+  entered = 0
+  /** How often somebody came into a line that carries one, while another was inside. */
+  crowded = 0
+  readonly #child: ChildProcess
+  readonly #mutexes: ReadonlySet<string>
+  /** Who is inside, by line. */
+  readonly #inside = new Map<string, string[]>()
+  readonly #waiting = new Set<() => void>()
+
+  private constructor(child: ChildProcess, port: number, mutexes: ReadonlySet<string>) {
+    this.#child = child
+    this.port = port
+    this.#mutexes = mutexes
+    child.on('message', (notice: Notice) => this.#hear(notice))
+  }
+
+  static async start(history: string, mutexes: ReadonlySet<string>): Promise<Referee> {
+    const child = fork(program('referee/main'), [history], { execArgv: [] })
+    const [notice] = (await once(child, 'message')) as [Notice]
+    return new Referee(child, notice.tell === 'listening' ? notice.port : 0, mutexes)
+  }
+
+  /** The processes that are inside of any line now, with the line. */
+  inside(): { readonly line: string; readonly p: string }[] {
+    return [...this.#inside].flatMap(([line, list]) => list.map((p) => ({ line, p })))
+  }
+
+  /** Resolves at the next notice, or after `ms`. */
+  change(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer)
+        this.#waiting.delete(done)
+        resolve()
+      }
+      const timer = setTimeout(done, ms)
+      this.#waiting.add(done)
+    })
+  }
+
+  async end(): Promise<void> {
+    if (this.#child.exitCode !== null) return
+    const exited = once(this.#child, 'exit')
+    this.#child.disconnect()
+    await exited
+  }
+
+  #hear(notice: Notice): void {
+    if (notice.tell === 'listening') return
+    const { line, p } = notice
+    const list = this.#inside.get(line) ?? []
+    if (notice.tell === 'entered') {
+      this.entered += 1
+      if (list.length > 0 && this.#mutexes.has(line)) this.crowded += 1
+      list.push(p)
+    } else {
+      const at = list.indexOf(p)
+      if (at >= 0) list.splice(at, 1)
+    }
+    this.#inside.set(line, list)
+    for (const wake of [...this.#waiting]) wake()
+  }
+}

@@ -1,0 +1,87 @@
+/** What can be done to client processes: stop, kill, block, cut off. */
+import type { Faults } from '../../testbed/proxy.ts'
+import type { Random } from '../random.ts'
+import type { Blow } from './blow.ts'
+import type { ClientTarget, Field } from './field.ts'
+import type { NemesisName } from './names.ts'
+
+/** null: there is nobody to hit now. */
+type Aim = (field: Field, random: Random) => Promise<Blow | null>
+
+const any = (field: Field, random: Random): Promise<ClientTarget | null> =>
+  Promise.resolve(random.pick(field.clients) ?? null)
+const holder = (field: Field): Promise<ClientTarget | null> => field.holder()
+
+/** Longer than the lease, as a rule: a shorter one must do no harm at all, and is tried too. */
+function pastLease(ttlMs: number, random: Random): number {
+  return random.chance(0.2) ? ttlMs * 0.4 : ttlMs * (1.15 + random.next() * 0.8)
+}
+
+function stop(whom: typeof any): Aim {
+  return async (field, random) => {
+    const target = await whom(field, random)
+    if (target === null) return null
+    return {
+      target: target.p,
+      lastsMs: pastLease(field.ttlMs, random),
+      strike: () => target.pause(),
+      heal: () => target.resume(),
+    }
+  }
+}
+
+function kill(whom: typeof any): Aim {
+  return async (field, random) => {
+    const target = await whom(field, random)
+    if (target === null) return null
+    return {
+      target: target.p,
+      lastsMs: random.next() * field.ttlMs,
+      strike: () => target.kill(),
+      heal: () => target.revive(),
+    }
+  }
+}
+
+async function block(field: Field, random: Random): Promise<Blow | null> {
+  const target = await field.holder()
+  if (target === null) return null
+  const lastsMs = pastLease(field.ttlMs, random)
+  // It mends itself; the process itself writes down from when to when it stood still.
+  return { target: target.p, lastsMs, strike: () => target.block(lastsMs), heal: () => undefined }
+}
+
+function cut(faults: (field: Field, random: Random) => Faults, alsoReset = false): Aim {
+  return async (field, random) => {
+    const target = await field.holder()
+    if (target === null) return null
+    return {
+      target: target.p,
+      lastsMs: pastLease(field.ttlMs, random),
+      strike: async () => {
+        const given = faults(field, random)
+        await Promise.all(target.gates.map((gate) => gate.set(given)))
+        if (alsoReset) for (const gate of target.gates) gate.reset()
+      },
+      heal: async () => {
+        await Promise.all(target.gates.map((gate) => gate.heal()))
+      },
+    }
+  }
+}
+
+export const CLIENT_AIMS: Readonly<Partial<Record<NemesisName, Aim>>> = {
+  'pause-holder': stop(holder),
+  'pause-client': stop(any),
+  'kill-holder': kill(holder),
+  'kill-client': kill(any),
+  'block-loop': block,
+}
+
+/** These need a gate in front of the client. */
+export const NET_AIMS: Readonly<Partial<Record<NemesisName, Aim>>> = {
+  partition: cut(() => ({ toServer: 'drop', toClient: 'drop' })),
+  'partition-reset': cut(() => ({ accept: false }), true),
+  'partition-one-way': cut((_, random) => (random.chance(0.5) ? { toClient: 'drop' } : { toClient: 'hold' })),
+  latency: cut(({ ttlMs }, random) => ({ delayMs: Math.round(ttlMs * (0.1 + random.next() * 0.7)) })),
+}

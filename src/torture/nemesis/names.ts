@@ -1,0 +1,31 @@
+/** Everything that can be broken, by name, and what each of them needs. */
+
+export const NEEDS = {
+  'pause-holder': 'nothing: SIGSTOP to the process that is inside',
+  'pause-client': 'nothing: SIGSTOP to any client process',
+  'kill-holder': 'nothing: SIGKILL to the process that is inside',
+  'kill-client': 'nothing: SIGKILL to any client process',
+  'block-loop': 'nothing: the process that is inside computes for a while',
+  partition: 'a store that clients reach through our proxy: the holder is cut off, silently',
+  'partition-reset': 'a store that clients reach through our proxy: the holder is cut off by resets',
+  'partition-one-way': 'a store that clients reach through our proxy: requests arrive, answers do not',
+  latency: 'a store that clients reach through our proxy: everything is late',
+  'pause-server': 'servers of our own: SIGSTOP',
+  'kill-server': 'servers of our own that keep their data: SIGKILL, and a restart',
+  'restart-empty': 'servers of our own that can lose their data',
+  'restart-truncated': 'servers of our own with an append-only file: its tail is cut off, as by a loss of power',
+  failover: 'servers of our own, several of them: the leading one is killed',
+  lag: 'a primary with replicas of our own: replication is late when the primary is killed',
+  'clock-forward': 'servers of our own whose clock can be moved, and a C compiler',
+  'clock-back': 'servers of our own whose clock can be moved, and a C compiler',
+  flush: 'a store that an operator can empty',
+  'terminate-session': 'a store in which an administrator can end sessions',
+} as const
+
+export type NemesisName = keyof typeof NEEDS
+
+export const NEMESES: readonly NemesisName[] = Object.keys(NEEDS) as NemesisName[]
+
+export function isNemesis(name: string): name is NemesisName {
+  return Object.hasOwn(NEEDS, name)
+}

@@ -1,0 +1,59 @@
+/**
+ * The referee: a process of its own that hosts the protected resource. Single-threaded, so that the order in which it does things is a total
+ * order, whatever the clocks say.
+ */
+import { createServer, type Socket } from 'node:net'
+import { createInterface } from 'node:readline'
+import { micros } from '../history/clock.ts'
+import { Recorder } from '../history/recorder.ts'
+import type { Answer, Notice, Say } from './messages.ts'
+import { FencedResource } from './resource.ts'
+
+const recorder = new Recorder(process.argv[2] ?? '')
+const resources = new Map<string, FencedResource>()
+
+function tell(notice: Notice): void {
+  process.send?.(notice, undefined, undefined, (error) => {
+    // The conductor has gone: so shall we.
+    if (error) process.exit(1)
+  })
+}
+
+function serve(socket: Socket): void {
+  let p = ''
+  const inside = new Map<number, string>()
+  const leave = (i: number, line: string): void => {
+    if (inside.delete(i)) tell({ tell: 'left', line, p })
+  }
+  socket.setNoDelay(true)
+  // A client that was killed; 'close' follows.
+  socket.on('error', () => undefined)
+  socket.on('close', () => {
+    for (const [i, line] of inside) leave(i, line)
+  })
+  createInterface({ input: socket }).on('line', (text) => {
+    const said = JSON.parse(text) as Say
+    if (said.say === 'hello') p = said.p
+    else if (said.say === 'leave') leave(said.i, said.line)
+    else {
+      const { say: _, exclusive, ...step } = said
+      const resource = resources.get(said.line) ?? new FencedResource()
+      resources.set(said.line, resource)
+      const accepted = resource.accepts({ hold: `${p} ${said.i}`, token: said.token, exclusive })
+      recorder.record({ e: 'effect', t: micros(), p, ...step, accepted })
+      if (!inside.has(said.i)) {
+        inside.set(said.i, said.line)
+        tell({ tell: 'entered', line: said.line, p })
+      }
+      const answer: Answer = { i: said.i, accepted }
+      socket.write(`${JSON.stringify(answer)}\n`)
+    }
+  })
+}
+
+const server = createServer(serve)
+server.listen({ host: '127.0.0.1', port: 0 }, () => {
+  const address = server.address()
+  tell({ tell: 'listening', port: typeof address === 'object' && address !== null ? address.port : 0 })
+})
+process.on('disconnect', () => process.exit(0))

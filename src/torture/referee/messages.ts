@@ -1,0 +1,21 @@
+/** What clients say to the referee, what it answers, and what it tells the conductor. One JSON object a line over TCP. */
+import type { EffectEvent } from '../history/event.ts'
+
+export type Say =
+  | { readonly say: 'hello'; readonly p: string }
+  | ({ readonly say: 'step'; readonly exclusive: boolean } & Pick<
+      EffectEvent,
+      'i' | 'line' | 'what' | 'begun' | 'until' | 'token'
+    >)
+  /** The visit is over; it is answered by nothing. */
+  | { readonly say: 'leave'; readonly i: number; readonly line: string }
+
+export interface Answer {
+  readonly i: number
+  readonly accepted: boolean
+}
+
+/** To the conductor: who is inside now, so that the nemesis can aim. */
+export type Notice =
+  | { readonly tell: 'listening'; readonly port: number }
+  | { readonly tell: 'entered' | 'left'; readonly line: string; readonly p: string }

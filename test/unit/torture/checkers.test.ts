@@ -1,0 +1,188 @@
+/** Every checker on histories that were written by hand: it finds what is there, and nothing else. */
+import { describe, expect, test } from 'vitest'
+import type { Rule } from '../../../src/torture/checker/finding.ts'
+import { judge } from '../../../src/torture/checker/judge.ts'
+import { goodStory, Story } from './story.ts'
+
+function violated(story: Story): Rule[] {
+  return [...new Set(judge(story.events).violations.map(({ rule }) => rule))].toSorted()
+}
+
+function exposed(story: Story): Rule[] {
+  return [...new Set(judge(story.events).exposures.map(({ rule }) => rule))].toSorted()
+}
+
+describe('a good history', () => {
+  test('is valid', () => {
+    const { verdict, violations, exposures } = judge(goodStory().events)
+    expect({ verdict, violations, exposures }).toEqual({ verdict: 'valid', violations: [], exposures: [] })
+  })
+
+  test('with too few grants, without faults, or with faults that met nobody is unknown', () => {
+    expect(judge(goodStory(5).events).verdict).toBe('unknown')
+    const untouched = new Story()
+    for (let n = 0; n < 30; n++) untouched.hold('c1', n * 10, { to: n * 10 + 5, token: n + 1 })
+    expect(judge(untouched.events).doubts).toEqual(['no fault was made'])
+    untouched.fault('pause-holder', 'c1', 7, 8)
+    expect(judge(untouched.events).doubts).toEqual(['no fault ever met a holder'])
+    untouched.fault('pause-holder', 'c1', 13, 14)
+    expect(judge(untouched.events).verdict).toBe('valid')
+  })
+})
+
+describe('exclusion', () => {
+  test('two who hold at once are found', () => {
+    expect(violated(new Story().hold('c1', 0, { to: 20 }).hold('c2', 10, { to: 30 }))).toContain('exclusion')
+  })
+
+  test('a belief ends with the own deadline, with the news of the loss, and with the process', () => {
+    expect(
+      violated(new Story().hold('c1', 0, { until: 9, to: 20, released: 'fail' }).hold('c2', 10, { to: 30 })),
+    ).toEqual([])
+    expect(violated(new Story().hold('c1', 0, { lost: 9 }).hold('c2', 10, { to: 30 }))).toEqual([])
+    expect(violated(new Story().hold('c1', 0).exit('c1', 9, 'killed').hold('c2', 10, { to: 30 }))).toEqual([])
+  })
+
+  test('a release that succeeded shows that it held until then, whatever deadline was seen last', () => {
+    expect(violated(new Story().hold('c1', 0, { until: 9, to: 20 }).hold('c2', 10, { to: 30 }))).toContain('exclusion')
+  })
+
+  test('weights count: three permits carry two and one, not two and two', () => {
+    const lines = [{ name: 's', kind: 'semaphore' as const, capacity: 3 }]
+    const permits = { line: 's', exclusive: false }
+    const two = (): Story => new Story({ lines }).hold('c1', 0, { ...permits, weight: 2, to: 20 })
+    expect(violated(two().hold('c2', 10, { ...permits, weight: 1, to: 30 }))).toEqual([])
+    expect(violated(two().hold('c2', 10, { ...permits, weight: 2, to: 30 }))).toContain('exclusion')
+  })
+
+  test('a reader beside a writer is found, readers beside each other are fine', () => {
+    const lines = [{ name: 'rw', kind: 'rw' as const, capacity: 1_000_000 }]
+    const reader = { line: 'rw', exclusive: false, weight: 1 }
+    const readers = (): Story =>
+      new Story({ lines }).hold('c1', 0, { ...reader, to: 20 }).hold('c2', 5, { ...reader, to: 20 })
+    expect(violated(readers())).toEqual([])
+    expect(violated(readers().hold('c3', 10, { line: 'rw', weight: 1_000_000, to: 30 }))).toContain('exclusion')
+  })
+
+  test('is an exposure where the store forgot meanwhile, and only there', () => {
+    const forgot = new Story()
+      .hold('c1', 0, { to: 20, token: 1 })
+      .fault('flush', 'all data', 8, 8, true)
+      .hold('c2', 10, { to: 30, token: 2 })
+    expect(violated(forgot)).toEqual([])
+    expect(exposed(forgot)).toContain('exclusion')
+    const before = new Story()
+      .fault('flush', 'all data', 1, 1, true)
+      .hold('c1', 2, { to: 20 })
+      .hold('c2', 10, { to: 30 })
+    expect(violated(before)).toContain('exclusion')
+  })
+})
+
+describe('effects', () => {
+  test('a step between the steps of another is found where tokens were accepted', () => {
+    const lost = new Story()
+      .hold('c1', 0, { until: 5, token: 1, steps: [1, 4] })
+      .hold('c2', 2, { until: 9, token: 2, steps: [3, 5] })
+    expect(violated(lost)).toContain('effects')
+  })
+
+  test('readers may mix', () => {
+    const lines = [{ name: 'rw', kind: 'rw' as const, capacity: 1_000_000 }]
+    const reader = { line: 'rw', exclusive: false, weight: 1, to: 20 }
+    const story = new Story({ lines })
+      .hold('c1', 0, { ...reader, steps: [1, 5] })
+      .hold('c2', 0, { ...reader, steps: [3, 7] })
+    expect(violated(story)).toEqual([])
+  })
+})
+
+describe('tokens', () => {
+  test('one that falls or is given twice is found', () => {
+    expect(violated(new Story().hold('c1', 0, { to: 5, token: 7 }).hold('c2', 10, { to: 15, token: 6 }))).toContain(
+      'tokens',
+    )
+    expect(violated(new Story().hold('c1', 0, { to: 5, token: 7 }).hold('c2', 10, { to: 15, token: 7 }))).toContain(
+      'tokens',
+    )
+  })
+
+  test('also where the store forgot: that is what they are for', () => {
+    const story = new Story()
+      .hold('c1', 0, { to: 5, token: 7 })
+      .fault('flush', 'all', 6, 6, true)
+      .hold('c2', 10, { to: 15, token: 6 })
+    expect(violated(story)).toContain('tokens')
+  })
+
+  test('a waiter with an older place may not be granted after a younger one', () => {
+    const story = new Story().hold('c1', 5, { to: 8, token: 9 }).hold('c2', 10, { asked: 1, to: 15, token: 8 })
+    expect(violated(story)).toContain('tokens')
+  })
+
+  test('above 2^53 they are compared exactly', () => {
+    const story = new Story()
+    story.hold('c1', 0, { to: 5 }).hold('c2', 10, { to: 15 })
+    const big = story.events.map((event) =>
+      event.e === 'acquired' ? { ...event, token: event.p === 'c1' ? '9007199254740993' : '9007199254740992' } : event,
+    )
+    expect(judge(big).violations.map(({ rule }) => rule)).toContain('tokens')
+  })
+})
+
+describe('owner', () => {
+  test('a release that succeeds after another was granted the line is found', () => {
+    expect(violated(new Story().hold('c1', 0, { to: 20 }).hold('c2', 10, { to: 15 }))).toContain('owner')
+    expect(
+      violated(new Story().hold('c1', 0, { until: 8, to: 20, released: 'fail' }).hold('c2', 10, { to: 15 })),
+    ).toEqual([])
+  })
+})
+
+describe('honest loss', () => {
+  test('a step after the own deadline is found', () => {
+    expect(violated(new Story().hold('c1', 0, { until: 10, steps: [12] }))).toEqual(['honest-loss'])
+  })
+
+  test('a step after a standstill longer than the lease is found, whatever the client says of its deadline', () => {
+    const stopped = (ms: number): Story =>
+      new Story().hold('c1', 0, { until: 9_000, steps: [10 + ms], to: 20 + ms }).fault('pause-holder', 'c1', 5, 5 + ms)
+    expect(violated(stopped(1_100))).toEqual(['honest-loss'])
+    expect(violated(stopped(900))).toEqual([])
+  })
+
+  test('a standstill before the grant is none of its business', () => {
+    const story = new Story().fault('pause-client', 'c1', 0, 1_500).hold('c1', 1_600, { steps: [1_610], to: 1_620 })
+    expect(violated(story)).toEqual([])
+  })
+})
+
+describe('after the faults', () => {
+  test('a line that is not served, or too late, is found', () => {
+    expect(violated(goodStory().probe(400, 100))).toEqual([])
+    expect(violated(goodStory().probe(400, 100, 'fail'))).toEqual(['lost-lock'])
+    expect(violated(goodStory().probe(400, 60_000))).toEqual(['lost-lock'])
+  })
+
+  test('what is left in the store is found', () => {
+    expect(violated(goodStory().left(400, 0, 0))).toEqual([])
+    expect(violated(goodStory().left(400, 0, 1))).toEqual(['left-behind'])
+  })
+
+  test('a wait without an end is found, but not of one that was killed', () => {
+    expect(violated(goodStory().ask('c1', 100))).toEqual(['waiters'])
+    expect(violated(goodStory().ask('c1', 100).exit('c1', 110, 'killed'))).toEqual([])
+    expect(violated(goodStory().ask('c1', 100, 'fail').ask('c1', 200, 'unknown'))).toEqual([])
+    expect(violated(goodStory().exit('c1', 400, 'stuck'))).toEqual(['waiters'])
+    expect(violated(goodStory().exit('c1', 400, 'crashed'))).toEqual(['waiters'])
+  })
+})
+
+test('fairness: a waiter that is passed over by all others all the time is found', () => {
+  const story = goodStory(300)
+  story.hold('c4', 3_005, { asked: 20, to: 3_008, token: 1_000 })
+  expect(violated(story)).toEqual([])
+  const unfair = new Story()
+  for (let n = 0; n < 300; n++) unfair.hold(`c${1 + (n % 2)}`, n * 10, { to: n * 10 + 8, token: n + 1 })
+  expect(violated(unfair.hold('c3', 3_005, { asked: 20, to: 3_008, token: 1_000 }))).toEqual(['fairness'])
+})
