@@ -4,6 +4,7 @@ import { Core } from './core/core.ts'
 import { adopt } from './core/handing-on.ts'
 import type { Held } from './core/held.ts'
 import { ISSUES_PER_PLACE } from './core/hold.ts'
+import type { Voucher } from './core/keeper.ts'
 import type { Lock } from './core/lock.ts'
 import {
   type HoldfastOptions,
@@ -141,5 +142,11 @@ function asHeldToken(place: PlaceView): PlaceView {
 
 export function makeInstance(driver: Driver, options: HoldfastOptions): Holdfast {
   const settings = resolveInstance(options, driver.traits)
-  return new Instance(new Core(driver, options.runtime ?? system, settings.connectTimeoutMs), settings.lock)
+  const core = new Core(driver, options.runtime ?? system, settings.connectTimeoutMs, isVoucher(driver) ? driver : null)
+  return new Instance(core, settings.lock)
+}
+
+/** Whether the driver lives in a thread of its own, and renews there. */
+function isVoucher(driver: Driver): driver is Driver & Voucher {
+  return 'latest' in driver && 'fix' in driver
 }

@@ -6,6 +6,8 @@ import type { Driver } from './driver.ts'
 import { type Holdfast, makeInstance } from './holdfast.ts'
 import { parseStoreUrl, type StoreUrl } from './store-url.ts'
 
+const SILENCE_MS = 60_000
+
 type Open = (url: StoreUrl, options: HoldfastOptions) => Promise<Driver>
 
 /** Every scheme, and how its driver is opened. */
@@ -77,12 +79,15 @@ export async function holdfast(
   options: HoldfastOptions = {},
 ): Promise<Holdfast> {
   if (isDriver(store)) {
+    if (options.heartbeat === 'worker') {
+      throw new UsageError("heartbeat 'worker' needs a store given by URL: a worker can't use a client of this thread")
+    }
     return makeInstance(store, options)
   }
   if (typeof store !== 'string' && !(store instanceof URL)) {
     throw new UsageError(`a store must be a URL or a driver, given ${shown(store)}`)
   }
-  const opened = await openDriver(String(store), options)
+  const opened = await openThere(String(store), options)
   try {
     return makeInstance(opened.driver, opened.options)
   } catch (error) {
@@ -91,17 +96,50 @@ export async function holdfast(
   }
 }
 
+/** Opens the store in this thread, or in a worker that renews while this thread is blocked. */
+async function openThere(
+  store: string,
+  given: HoldfastOptions,
+): Promise<{ readonly driver: Driver; readonly options: HoldfastOptions }> {
+  const { url, options } = readStore(store, given)
+  if (options.heartbeat !== 'worker') return openDriver(store, given)
+  if (url.scheme === 'memory') {
+    throw new UsageError("heartbeat 'worker' can't be had on memory: its lines are this thread's own")
+  }
+  const { RemoteDriver } = await import('./heartbeat/remote-driver.ts')
+  const { prefix, connectTimeoutMs, silenceMs = SILENCE_MS } = options
+  const opening = {
+    ...(prefix === undefined ? {} : { prefix }),
+    ...(connectTimeoutMs === undefined ? {} : { connectTimeoutMs }),
+  }
+  const driver = await RemoteDriver.open(withoutHeartbeat(store), opening, silenceMs)
+  return { driver, options }
+}
+
+/** The worker opens the same URL, and must not start a worker of its own. */
+function withoutHeartbeat(store: string): string {
+  return store.replace(/([?&])heartbeat=[^&#]*&?/, '$1').replace(/[?&]$/, '')
+}
+
 /** Opens the driver that a URL names, with the options of both the URL and the code. */
 export async function openDriver(
   store: string,
   options: HoldfastOptions,
 ): Promise<{ readonly driver: Driver; readonly options: HoldfastOptions }> {
+  const read = readStore(store, options)
+  const open = SCHEMES[read.url.scheme] as Open
+  return { driver: await open(read.url, read.options), options: read.options }
+}
+
+function readStore(
+  store: string,
+  given: HoldfastOptions,
+): { readonly url: StoreUrl; readonly options: HoldfastOptions } {
   const url = parseStoreUrl(store, Object.keys(SCHEMES), SETTINGS)
   // What was given in code wins over what stands in the URL.
-  const merged: HoldfastOptions = { ...url.options, ...options }
-  checkInstanceOptions(merged)
-  const open = SCHEMES[url.scheme] as Open
-  return { driver: await open(url, merged), options: merged }
+  const options: HoldfastOptions = { ...url.options, ...given }
+  checkInstanceOptions(options)
+  return { url, options }
 }
 
 async function openRedis(url: StoreUrl, options: HoldfastOptions): Promise<Driver> {

@@ -2,7 +2,7 @@
 import type { Driver } from '../driver.ts'
 import { ClosedError } from './errors.ts'
 import type { Handle } from './handle.ts'
-import { Keeper, type Touch } from './keeper.ts'
+import { Keeper, type Voucher } from './keeper.ts'
 import type { Lease } from './lease.ts'
 import { Owners } from './owners.ts'
 import { LocalQueue } from './queue.ts'
@@ -25,11 +25,11 @@ export class Core {
   #idle = 0
   #closing: Promise<void> | null = null
 
-  constructor(driver: Driver, runtime: Runtime, connectTimeoutMs: number, touch?: Touch) {
+  constructor(driver: Driver, runtime: Runtime, connectTimeoutMs: number, voucher: Voucher | null = null) {
     this.driver = driver
     this.runtime = runtime
     this.connectTimeoutMs = connectTimeoutMs
-    this.keeper = new Keeper(runtime, touch ?? ((entries) => driver.touch(entries)))
+    this.keeper = new Keeper(runtime, (entries) => driver.touch(entries), voucher)
     this.reaper = new Reaper(driver, runtime)
   }
 

@@ -2,14 +2,21 @@
  * Keeps every place of a process alive: one heartbeat for all, and one loss timer that needs no I/O.
  * A renewal only moves a deadline; whether it fails or hangs, the deadline is met by this process's own clock.
  */
-import type { Entry, Place } from '../driver.ts'
+import type { Entry, Instant, Place } from '../driver.ts'
 import type { Lease } from './lease.ts'
 import { type LeaseList, TtlClass } from './lease-list.ts'
 import type { Cancel, Runtime } from './runtime.ts'
 import { renewMs, usableMs } from './validity.ts'
 
-/** Who calls the store: this thread here, a worker thread where heartbeats must survive a blocked event loop. */
 export type Touch = (entries: readonly Entry[]) => Promise<(Place | null)[]>
+
+/** Another thread that renews places while this one is blocked, and what it has learned of them. */
+export interface Voucher {
+  /** Its last renewal of the place, as instants of this thread; or why it gave the place up. null: nothing to tell. */
+  latest(id: string): { readonly since: Instant } | { readonly gone: string } | null
+  /** The place is a fixed lease from now on. */
+  fix(id: string): void
+}
 
 /** Places in one call, and calls in one turn of the event loop: a hundred thousand holds must not block it. */
 const BATCH = 500
@@ -20,6 +27,7 @@ const COMPANY = 0.25
 export class Keeper {
   readonly #runtime: Runtime
   readonly #touch: Touch
+  readonly #voucher: Voucher | null
   readonly #classes = new Map<number, TtlClass>()
   readonly #looks = new Set<Lease>()
   #awaited = 0
@@ -28,9 +36,10 @@ export class Keeper {
   #keepsAlive = false
   #closed = false
 
-  constructor(runtime: Runtime, touch: Touch) {
+  constructor(runtime: Runtime, touch: Touch, voucher: Voucher | null) {
     this.#runtime = runtime
     this.#touch = touch
+    this.#voucher = voucher
   }
 
   /** Begins to keep a place that the store has just answered for. */
@@ -61,6 +70,7 @@ export class Keeper {
       if (lease.list !== null) this.#letEnd()
     }
     lease.renewed = renewed
+    if (!renewed) this.#voucher?.fix(lease.entry.id)
     if (!renewed && lease.list !== null && lease.kept !== null) {
       lease.list.remove(lease)
       this.#rest(lease, lease.kept)
@@ -91,12 +101,29 @@ export class Keeper {
 
   /** Milliseconds that the place may still be believed in, by the clock that never steps. */
   leftMs(lease: Lease): number {
+    if (this.#voucher !== null) this.#hear(lease, this.#voucher)
     return lease.sinceMonoMs + usableMs(lease.ttlMs) - this.#runtime.now()
   }
 
   /** The monotonic clock stops while a machine sleeps, the wall clock does not: past its deadline the place must be asked for. */
   isDoubtful(lease: Lease): boolean {
     return this.#runtime.wallNow() >= lease.sinceWallMs + usableMs(lease.ttlMs)
+  }
+
+  /** This thread may have been blocked: what the other one did meanwhile counts before anything is judged. */
+  #hear(lease: Lease, voucher: Voucher): void {
+    const latest = voucher.latest(lease.entry.id)
+    if (latest === null) return
+    const { list } = lease
+    if ('gone' in latest) {
+      lease.goneReason = latest.gone
+    } else if (latest.since.monoMs <= lease.sinceMonoMs) {
+      return
+    }
+    list?.remove(lease)
+    lease.sinceMonoMs = 'gone' in latest ? Number.NEGATIVE_INFINITY : latest.since.monoMs
+    lease.sinceWallMs = 'gone' in latest ? Number.NEGATIVE_INFINITY : latest.since.wallMs
+    list?.insert(lease)
   }
 
   close(): void {
@@ -141,6 +168,7 @@ export class Keeper {
   #expire(list: LeaseList, kept: TtlClass): void {
     const now = this.#runtime.now()
     for (let lease = list.head; lease !== null && lease.sinceMonoMs + kept.usableMs <= now; lease = list.head) {
+      if (this.leftMs(lease) > 0) continue
       this.#end(lease, `its lease of ${kept.ttlMs} ms ran out before the store confirmed a renewal`)
     }
   }
@@ -271,7 +299,7 @@ export class Keeper {
 
   #end(lease: Lease, reason: string): void {
     this.remove(lease)
-    lease.listener.ended(reason)
+    lease.listener.ended(lease.goneReason ?? reason)
   }
 
   /** Ends a place whose deadline a caller found passed before the timer could fire. */

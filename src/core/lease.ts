@@ -28,6 +28,8 @@ export class Lease {
   sinceWallMs = 0
   /** A request to enter got no answer: it may still be on its way, and arrive after the place was left. */
   doubted = false
+  /** Why the thread that renews has given it up, if it has. */
+  goneReason: string | null = null
   /** Ends the driver's watch on this place. */
   stop: Stop | null = null
 
@@ -49,6 +51,8 @@ export class Lease {
 
   take(place: Place): void {
     this.token = place.token
+    // Another thread may have renewed it since this answer was made.
+    if (place.since.monoMs < this.sinceMonoMs) return
     this.sinceMonoMs = place.since.monoMs
     this.sinceWallMs = place.since.wallMs
   }

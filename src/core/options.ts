@@ -145,9 +145,6 @@ export function checkInstanceOptions(options: HoldfastOptions): void {
   if (given.connectTimeoutMs !== undefined) checkWhole('connectTimeoutMs', given.connectTimeoutMs, 1, 600_000)
   if (given.silenceMs !== undefined) checkWhole('silenceMs', given.silenceMs, 1_000, TTL_MS_MAX)
   if (given.heartbeat !== undefined) checkOneOf('heartbeat', given.heartbeat, ['main', 'worker'])
-  if (given.heartbeat === 'worker') {
-    throw new UnsupportedError("heartbeat 'worker' is not built yet; use 'main' and keep the event loop free")
-  }
   settle(pickKeys(given, LOCK_KEYS), DEFAULTS, ANY_STORE)
 }
 

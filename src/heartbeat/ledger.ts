@@ -1,0 +1,64 @@
+/**
+ * What the worker has learned of places while the other thread was blocked: shared memory, since a blocked thread reads
+ * no messages, and must know the truth with its first step afterwards. One thread writes, the other reads.
+ */
+
+/** Places in one page; pages are added as they are needed. */
+const SLOTS = 1_024
+const WORDS = 3
+const PAGE_BYTES = SLOTS * WORDS * BigInt64Array.BYTES_PER_ELEMENT
+
+/** Why a place was given up. */
+export const GONE = { lapsed: 1n, silent: 2n } as const
+
+export interface Record {
+  readonly monoMs: number
+  readonly wallMs: number
+  /** 0n while it lives. */
+  readonly gone: bigint
+}
+
+export class Ledger {
+  readonly #pages: BigInt64Array[] = []
+
+  add(page: SharedArrayBuffer): void {
+    this.#pages.push(new BigInt64Array(page))
+  }
+
+  get size(): number {
+    return this.#pages.length * SLOTS
+  }
+
+  static newPage(): SharedArrayBuffer {
+    return new SharedArrayBuffer(PAGE_BYTES)
+  }
+
+  /** Each word by itself is true of the place: an old one beside a new one only makes it look a little older. */
+  write(slot: number, monoMs: number, wallMs: number): void {
+    const [page, at] = this.#at(slot)
+    Atomics.store(page, at, BigInt(Math.floor(monoMs * 1_000)))
+    Atomics.store(page, at + 1, BigInt(Math.floor(wallMs)))
+  }
+
+  giveUp(slot: number, why: bigint): void {
+    const [page, at] = this.#at(slot)
+    Atomics.store(page, at + 2, why)
+  }
+
+  clear(slot: number): void {
+    const [page, at] = this.#at(slot)
+    for (let word = 0; word < WORDS; word++) Atomics.store(page, at + word, 0n)
+  }
+
+  read(slot: number): Record {
+    const [page, at] = this.#at(slot)
+    // The verdict is read last: what was given up before is seen, whatever the other words say.
+    const monoMs = Number(Atomics.load(page, at)) / 1_000
+    const wallMs = Number(Atomics.load(page, at + 1))
+    return { monoMs, wallMs, gone: Atomics.load(page, at + 2) }
+  }
+
+  #at(slot: number): [page: BigInt64Array, at: number] {
+    return [this.#pages[Math.floor(slot / SLOTS)] as BigInt64Array, (slot % SLOTS) * WORDS]
+  }
+}

@@ -1,0 +1,254 @@
+/** The store as the locking thread sees it: every call goes to the worker that has it. */
+import { Worker } from 'node:worker_threads'
+import { ClosedError, type HoldfastError, StoreError, StoreUnreachableError } from '../core/errors.ts'
+import type { Voucher } from '../core/keeper.ts'
+import type {
+  CellView,
+  Change,
+  Demand,
+  Driver,
+  Entry,
+  Instant,
+  LineView,
+  Place,
+  Stop,
+  Taken,
+  Traits,
+  Wake,
+} from '../driver.ts'
+import { clockMs, hrtimeMs } from './hrtime.ts'
+import { GONE, Ledger } from './ledger.ts'
+import type { CallName, Calls, Charge, Reply, Request } from './messages.ts'
+import { received } from './sent-error.ts'
+
+interface Pending {
+  resolve(value: unknown): void
+  reject(error: HoldfastError): void
+}
+
+type Opened = Extract<Reply, { readonly kind: 'open' }>
+
+const SIGN_MS_MAX = 500
+
+/** The built program: run from source, it is found in dist. */
+const PROGRAM = import.meta.url.endsWith('.ts')
+  ? new URL('../../dist/src/heartbeat/worker.js', import.meta.url)
+  : new URL('./worker.js', import.meta.url)
+
+export interface RemoteOptions {
+  readonly prefix?: string
+  readonly connectTimeoutMs?: number
+}
+
+export class RemoteDriver implements Driver, Voucher {
+  readonly name: string
+  readonly traits: Traits
+  readonly enterAll?: (entries: readonly Entry[]) => Promise<Place[] | null>
+  readonly rename?: (entry: Entry, id: string) => Promise<Place | null>
+  readonly take?: (key: string, demand: Demand) => Promise<Taken>
+  readonly setup?: () => Promise<void>
+  readonly #worker: Worker
+  readonly #alive: BigInt64Array
+  readonly #silenceMs: number
+  readonly #signs: NodeJS.Timeout
+  readonly #pending = new Map<number, Pending>()
+  readonly #wakes = new Map<number, Wake>()
+  readonly #ledger = new Ledger()
+  readonly #slots = new Map<string, number>()
+  readonly #free: number[] = []
+  #count = 0
+  #ended: HoldfastError | null = null
+  #closing: Promise<void> | null = null
+
+  private constructor(worker: Worker, alive: BigInt64Array, silenceMs: number, opened: Opened) {
+    this.#worker = worker
+    this.#alive = alive
+    this.#silenceMs = silenceMs
+    this.name = opened.name
+    this.traits = opened.traits
+    const { can } = opened
+    if (can.includes('enterAll')) this.enterAll = (entries) => this.#enterAll(entries)
+    if (can.includes('rename')) this.rename = (entry, id) => this.#rename(entry, id)
+    if (can.includes('take')) this.take = (key, demand) => this.#call('take', [key, demand])
+    if (can.includes('setup')) this.setup = () => this.#call('setup', [])
+    worker.on('message', (reply: Reply) => this.#receive(reply))
+    worker.on('error', (error) => this.#end(new StoreUnreachableError(`the heartbeat worker failed: ${error.message}`)))
+    worker.on('exit', () => this.#end(new StoreUnreachableError('the heartbeat worker has ended')))
+    worker.unref()
+    this.#signs = setInterval(() => this.#sign(), Math.min(SIGN_MS_MAX, silenceMs / 4))
+    this.#signs.unref()
+  }
+
+  /** Starts the worker, which opens the store. Rejects as the store's own opening does. */
+  static async open(url: string, options: RemoteOptions, silenceMs: number): Promise<RemoteDriver> {
+    const alive = new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT))
+    sign(alive)
+    const buffer = alive.buffer as SharedArrayBuffer
+    const charge: Charge = { url, options, silenceMs, clockMs: clockMs(), alive: buffer }
+    // Flags of this thread are not for it: --input-type, say, would stop it.
+    const worker = new Worker(PROGRAM, { workerData: charge, execArgv: [], name: 'holdfast heartbeat' })
+    const opened = await new Promise<Opened>((resolve, reject) => {
+      const failed = (error: Error): void => reject(new StoreError(`the heartbeat worker failed: ${error.message}`))
+      worker.once('error', failed)
+      worker.once('message', (reply: Reply) => {
+        worker.off('error', failed)
+        if (reply.kind === 'open') resolve(reply)
+        else if (reply.kind === 'closed') reject(received(reply.error))
+      })
+    })
+    return new RemoteDriver(worker, alive, silenceMs, opened)
+  }
+
+  enter(entry: Entry, wait: boolean): Promise<Place | null> {
+    this.#assign(entry.id)
+    return this.#freed([entry.id], this.#call('enter', [entry, wait]), (place) => place === null)
+  }
+
+  touch(entries: readonly Entry[]): Promise<(Place | null)[]> {
+    return this.#call('touch', [entries])
+  }
+
+  leave(entry: Entry, afterMs = 0): Promise<void> {
+    return this.#freed([entry.id], this.#call('leave', [entry, afterMs]), () => true)
+  }
+
+  watch(line: string, id: string | null, wake: Wake): Stop {
+    const watch = ++this.#count
+    this.#wakes.set(watch, wake)
+    this.#send({ kind: 'watch', watch, line, id })
+    return () => {
+      if (this.#wakes.delete(watch)) this.#send({ kind: 'unwatch', watch })
+    }
+  }
+
+  async *list(prefix: string): AsyncGenerator<LineView> {
+    yield* await this.#call('list', [prefix])
+  }
+
+  swap(key: string, change: Change | null): Promise<CellView> {
+    return this.#call('swap', [key, change])
+  }
+
+  break(line: string, now: boolean): Promise<number> {
+    return this.#call('break', [line, now])
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  latest(id: string): { readonly since: Instant } | { readonly gone: string } | null {
+    const slot = this.#slots.get(id)
+    if (slot === undefined) return null
+    const { monoMs, wallMs, gone } = this.#ledger.read(slot)
+    if (gone === GONE.lapsed) return { gone: 'its place is gone from the store' }
+    if (gone === GONE.silent) {
+      return { gone: `this thread was silent for more than silenceMs, ${this.#silenceMs} ms, and it was given up` }
+    }
+    return monoMs === 0 ? null : { since: { monoMs, wallMs } }
+  }
+
+  fix(id: string): void {
+    this.#send({ kind: 'fix', id })
+  }
+
+  #enterAll(entries: readonly Entry[]): Promise<Place[] | null> {
+    const ids = entries.map(({ id }) => id)
+    for (const id of ids) this.#assign(id)
+    return this.#freed(ids, this.#call('enterAll', [entries]), (places) => places === null)
+  }
+
+  #rename(entry: Entry, id: string): Promise<Place | null> {
+    if (entry.outlives !== true) this.#assign(id)
+    const renamed = this.#freed([entry.id], this.#call('rename', [entry, id]), () => true)
+    return this.#freed([id], renamed, (place) => place === null)
+  }
+
+  /** Where the worker writes what it learns of this place. */
+  #assign(id: string): void {
+    if (this.#slots.has(id)) return
+    let slot = this.#free.pop()
+    if (slot === undefined) {
+      slot = this.#ledger.size
+      const page = Ledger.newPage()
+      this.#ledger.add(page)
+      this.#send({ kind: 'page', page })
+      for (let other = this.#ledger.size - 1; other > slot; other--) this.#free.push(other)
+    }
+    this.#slots.set(id, slot)
+    this.#send({ kind: 'slot', id, slot })
+  }
+
+  /** The worker has let go of the place by the time that its answer is here: the slot is another's from then on. */
+  async #freed<T>(ids: readonly string[], answer: Promise<T>, isOver: (value: T) => boolean): Promise<T> {
+    const value = await answer
+    if (isOver(value)) {
+      for (const id of ids) {
+        const slot = this.#slots.get(id)
+        if (slot === undefined) continue
+        this.#slots.delete(id)
+        this.#ledger.clear(slot)
+        this.#free.push(slot)
+      }
+    }
+    return value
+  }
+
+  #call<K extends CallName>(name: K, args: Parameters<Calls[K]>): Promise<ReturnType<Calls[K]>> {
+    return new Promise((resolve, reject) => {
+      if (this.#ended !== null) {
+        reject(this.#ended)
+        return
+      }
+      const call = ++this.#count
+      // The process must not end before its answer; an idle worker does not keep it.
+      if (this.#pending.size === 0) this.#worker.ref()
+      this.#pending.set(call, { resolve: resolve as (value: unknown) => void, reject })
+      this.#send({ kind: 'call', call, name, args })
+    })
+  }
+
+  #receive(reply: Reply): void {
+    if (reply.kind === 'wake') {
+      this.#wakes.get(reply.watch)?.(reply.push)
+    } else if (reply.kind === 'answer' || reply.kind === 'failure') {
+      const pending = this.#pending.get(reply.call)
+      this.#pending.delete(reply.call)
+      if (this.#pending.size === 0) this.#worker.unref()
+      if (reply.kind === 'answer') pending?.resolve(reply.value)
+      else pending?.reject(received(reply.error))
+    }
+  }
+
+  #send(request: Request): void {
+    if (this.#ended !== null) return
+    this.#sign()
+    this.#worker.postMessage(request)
+  }
+
+  #sign(): void {
+    sign(this.#alive)
+  }
+
+  #end(error: HoldfastError): void {
+    if (this.#ended !== null) return
+    this.#ended = error
+    clearInterval(this.#signs)
+    for (const { reject } of this.#pending.values()) reject(error)
+    this.#pending.clear()
+  }
+
+  async #close(): Promise<void> {
+    try {
+      await this.#call('close', [])
+    } finally {
+      this.#end(new ClosedError('this store was closed; open it again with holdfast()'))
+      await this.#worker.terminate()
+    }
+  }
+}
+
+function sign(alive: BigInt64Array): void {
+  Atomics.store(alive, 0, BigInt(Math.ceil(hrtimeMs())))
+}

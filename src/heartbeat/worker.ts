@@ -1,0 +1,192 @@
+/** The thread that has the store: it answers the thread that locks, and renews for it while that one is blocked. */
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { diagnostics } from '../core/diagnostics.ts'
+import { StoreError } from '../core/errors.ts'
+import type { Driver, Entry, LineView, Place, Stop } from '../driver.ts'
+import { openDriver } from '../open.ts'
+import { clockMs, hrtimeMs } from './hrtime.ts'
+import { Ledger } from './ledger.ts'
+import type { CallName, Charge, Reply, Request } from './messages.ts'
+import { Rounds } from './rounds.ts'
+import { sendable } from './sent-error.ts'
+
+interface Watch {
+  readonly id: string | null
+  readonly begin: () => Promise<Stop>
+  stop: Promise<Stop>
+}
+
+class Desk {
+  readonly #port: MessagePort
+  readonly #driver: Driver
+  readonly #rounds: Rounds
+  readonly #ledger: Ledger
+  readonly #shiftMs: number
+  readonly #watches = new Map<number, Watch>()
+  readonly #watchOf = new Map<string, Watch>()
+
+  constructor(port: MessagePort, driver: Driver, charge: Charge) {
+    this.#port = port
+    this.#driver = driver
+    this.#ledger = new Ledger()
+    this.#shiftMs = clockMs() - charge.clockMs
+    const alive = new BigInt64Array(charge.alive)
+    const silentMs = (): number => hrtimeMs() - Number(Atomics.load(alive, 0))
+    this.#rounds = new Rounds(driver, this.#ledger, silentMs, charge.silenceMs, this.#shiftMs)
+  }
+
+  receive(request: Request): void {
+    switch (request.kind) {
+      case 'call':
+        void this.#answer(request.call, request.name, request.args)
+        return
+      case 'watch':
+        this.#watch(request.watch, request.line, request.id)
+        return
+      case 'unwatch':
+        void this.#unwatch(request.watch)
+        return
+      case 'fix':
+        this.#rounds.fix(request.id)
+        return
+      case 'page':
+        this.#ledger.add(request.page)
+        return
+      case 'slot':
+        this.#rounds.setSlot(request.id, request.slot)
+        return
+      default:
+        throw new Error(`unknown request ${JSON.stringify(request satisfies never)}`)
+    }
+  }
+
+  async #answer(call: number, name: CallName, args: readonly unknown[]): Promise<void> {
+    try {
+      this.#tell({ kind: 'answer', call, value: await this.#call(name, args) })
+    } catch (error) {
+      this.#tell({ kind: 'failure', call, error: sendable(error) })
+    }
+  }
+
+  async #call(name: CallName, args: readonly unknown[]): Promise<unknown> {
+    const driver = this.#driver
+    switch (name) {
+      case 'enter': {
+        const [entry, wait] = args as [Entry, boolean]
+        await this.#watched(entry.id)
+        return this.#placed(entry, await driver.enter(entry, wait))
+      }
+      case 'enterAll': {
+        const [entries] = args as [readonly Entry[]]
+        for (const { id } of entries) await this.#watched(id)
+        const places = (await driver.enterAll?.(entries)) ?? null
+        return places === null ? null : entries.map((entry, i) => this.#placed(entry, places[i] ?? null))
+      }
+      case 'touch': {
+        const [entries] = args as [readonly Entry[]]
+        const places = await driver.touch(entries)
+        return entries.map((entry, i) => this.#placed(entry, places[i] ?? null))
+      }
+      case 'rename': {
+        const [entry, id] = args as [Entry, string]
+        this.#rounds.drop(entry.id)
+        await this.#watched(id)
+        const place = (await driver.rename?.(entry, id)) ?? null
+        // What is handed on is nobody's: it must lapse unless its heir takes it.
+        return entry.outlives === true ? this.#shift(place) : this.#placed({ ...entry, id }, place)
+      }
+      case 'leave': {
+        const [entry, afterMs] = args as [Entry, number]
+        this.#rounds.drop(entry.id)
+        return driver.leave(entry, afterMs)
+      }
+      case 'list':
+        return collect(driver.list(args[0] as string))
+      case 'close':
+        this.#rounds.close()
+        return driver.close()
+      case 'setup':
+        return driver.setup?.()
+      case 'swap':
+      case 'take':
+      case 'break': {
+        const method = driver[name] as (...args: readonly unknown[]) => Promise<unknown>
+        return method.apply(driver, [...args])
+      }
+      default:
+        throw new StoreError(`the worker knows no call ${JSON.stringify(name satisfies never)}`)
+    }
+  }
+
+  #placed(entry: Entry, place: Place | null): Place | null {
+    if (place === null) this.#rounds.drop(entry.id)
+    else this.#rounds.keep(entry, place)
+    return this.#shift(place)
+  }
+
+  /** In the time of the other thread. */
+  #shift(place: Place | null): Place | null {
+    if (place === null) return null
+    const { monoMs, wallMs } = place.since
+    return { ...place, since: { monoMs: monoMs + this.#shiftMs, wallMs } }
+  }
+
+  #watch(watch: number, line: string, id: string | null): void {
+    const begin = async (): Promise<Stop> =>
+      this.#driver.watch(line, id, (push) => this.#tell({ kind: 'wake', watch, push }))
+    const begun: Watch = { id, begin, stop: begin() }
+    this.#watches.set(watch, begun)
+    if (id !== null) this.#watchOf.set(id, begun)
+    // Told by the enter that waits for it; an observer is woken to look for itself.
+    begun.stop.catch(() => this.#tell({ kind: 'wake', watch, push: undefined }))
+  }
+
+  /** A watch must be in force before its place enters. One that failed is begun anew with the next try. */
+  async #watched(id: string): Promise<void> {
+    const watch = this.#watchOf.get(id)
+    if (watch === undefined) return
+    try {
+      await watch.stop
+    } catch (error) {
+      watch.stop = watch.begin()
+      watch.stop.catch((again: unknown) => diagnostics.failed('heartbeat', again))
+      throw error
+    }
+  }
+
+  async #unwatch(watch: number): Promise<void> {
+    const begun = this.#watches.get(watch)
+    this.#watches.delete(watch)
+    if (begun === undefined) return
+    if (begun.id !== null) this.#watchOf.delete(begun.id)
+    const [result] = await Promise.allSettled([begun.stop])
+    if (result.status === 'fulfilled') result.value()
+  }
+
+  #tell(reply: Reply): void {
+    this.#port.postMessage(reply)
+  }
+}
+
+async function collect(lines: AsyncIterable<LineView>): Promise<LineView[]> {
+  const all: LineView[] = []
+  for await (const line of lines) all.push(line)
+  return all
+}
+
+async function main(port: MessagePort, charge: Charge): Promise<void> {
+  let driver: Driver
+  try {
+    driver = (await openDriver(charge.url, charge.options)).driver
+  } catch (error) {
+    port.postMessage({ kind: 'closed', error: sendable(error) } satisfies Reply)
+    return
+  }
+  const desk = new Desk(port, driver, charge)
+  port.on('message', (request: Request) => desk.receive(request))
+  const { name, traits } = driver
+  const can = (['enterAll', 'rename', 'take', 'setup'] as const).filter((method) => driver[method] !== undefined)
+  port.postMessage({ kind: 'open', name, traits, can } satisfies Reply)
+}
+
+if (parentPort !== null) await main(parentPort, workerData as Charge)

@@ -1,0 +1,8 @@
+import { join } from 'node:path'
+import { conform } from '../../conform.ts'
+import { testFolder } from '../sqlite/folder.ts'
+
+await conform('sqlite in a worker thread', {
+  module: new URL('./remote.js', import.meta.url),
+  config: `sqlite:${join(testFolder(), 'locks.db')}`,
+})
