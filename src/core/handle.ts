@@ -1,4 +1,5 @@
 /** What the caller of `acquire` gets: a view of a hold that can be released once. */
+import type { Credential } from './credential.ts'
 import { diagnostics } from './diagnostics.ts'
 import { LockLostError, NotHeldError } from './errors.ts'
 import type { Held, HoldState } from './held.ts'
@@ -31,6 +32,11 @@ export class Handle implements Held {
 
   get hold(): Hold {
     return this.#hold
+  }
+
+  /** For the guards of `holdfast/fence`; no part of `Held`. */
+  get credential(): Credential {
+    return this.#hold.credential
   }
 
   get state(): HoldState {

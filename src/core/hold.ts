@@ -1,6 +1,7 @@
 /** One issue of a granted place: the handles of its holder and of the re-entries nested in it share it. */
 import type { Push } from '../driver.ts'
 import type { Core } from './core.ts'
+import { type Credential, placeDigest } from './credential.ts'
 import { diagnostics } from './diagnostics.ts'
 import { LockLostError, UsageError } from './errors.ts'
 import type { Handle } from './handle.ts'
@@ -36,6 +37,7 @@ export class Hold implements LeaseListener {
   #state: 'held' | 'at-risk' | 'ended' = 'held'
   #loss: LockLostError | null = null
   #cancelMax: Cancel | null = null
+  #place: string | null = null
 
   constructor(core: Core, issuer: Issuer, spec: Spec, lease: Lease, counter: number, owner: object | symbol | null) {
     this.#core = core
@@ -54,6 +56,14 @@ export class Hold implements LeaseListener {
 
   get token(): bigint {
     return this.lease.token * ISSUES_PER_PLACE + BigInt(this.counter)
+  }
+
+  /** Made when a guard asks: a hold that nobody guards pays nothing. */
+  get credential(): Credential {
+    const { name, mode, shareKey } = this.spec
+    this.#place ??= placeDigest(this.lease.entry.id)
+    const { fenced } = this.#core.driver.traits
+    return { line: name, token: this.token, place: this.#place, mode, alone: shareKey === null, fenced }
   }
 
   /** The loss, once there was one. */
