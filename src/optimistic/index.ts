@@ -2,6 +2,7 @@
 import { checkFunction, checkKeys, checkSpan, shown } from '../core/check.ts'
 import { AcquireTimeoutError, StoreError, UsageError } from '../core/errors.ts'
 import { type Database, type Dialect, type Row, type SqlValue, toDatabase, type UserDatabase } from './database.ts'
+import { mark, quote, quoteTable } from './text.ts'
 
 export type {
   MysqlDatabase,
@@ -134,27 +135,6 @@ class Condition {
   text(at: number): string {
     return this.#columns.map((column, i) => `${column} = ${mark(this.#dialect, at + i)}`).join(' AND ')
   }
-}
-
-function mark(dialect: Dialect, at: number): string {
-  return dialect === 'postgres' ? `$${at}` : '?'
-}
-
-/** Any name is an identifier once it is quoted; a quote inside is doubled. */
-function quote(dialect: Dialect, name: string): string {
-  if (typeof name !== 'string' || name === '' || name.includes('\0')) {
-    throw new UsageError(`a table or column must be a name, given ${shown(name)}`)
-  }
-  return dialect === 'mysql' ? `\`${name.replaceAll('`', '``')}\`` : `"${name.replaceAll('"', '""')}"`
-}
-
-/** `schema.table` names a table of a schema. */
-function quoteTable(dialect: Dialect, table: string): string {
-  if (typeof table !== 'string') throw new UsageError(`table must be a name, given ${shown(table)}`)
-  return table
-    .split('.')
-    .map((part) => quote(dialect, part))
-    .join('.')
 }
 
 function readVersion(row: Row, column: string): bigint {
