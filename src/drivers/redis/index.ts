@@ -1,25 +1,15 @@
 /** `holdfast/redis`: locks on Redis or Valkey, by URL or by the client that you have already. */
-import { shown } from '../../core/check.ts'
-import { UnsupportedError, UsageError } from '../../core/errors.ts'
 import type { Driver } from '../../driver.ts'
 import { RedisDriver } from './driver.ts'
-import { type IoredisClient, IoredisTransport } from './ioredis.ts'
-import { LazyTransport } from './lazy.ts'
-import { type NodeRedisClient, NodeRedisTransport } from './node-redis.ts'
-import { type RedisOptions, resolveSettings, type Settings } from './options.ts'
-import { OwnTransport } from './own.ts'
+import { type RedisOptions, resolveSettings } from './options.ts'
 import { SetNxDriver } from './set-nx.ts'
-import { makeTopology, parseTopology } from './topology.ts'
-import type { Transport } from './transport.ts'
-import { parseRedisUrl } from './wire/url.ts'
+import { type RedisClient, transportTo } from './transport-to.ts'
 
 export type { RedisDriver } from './driver.ts'
 export type { IoredisClient } from './ioredis.ts'
 export type { NodeRedisClient } from './node-redis.ts'
 export type { RedisOptions } from './options.ts'
-
-/** A client that you have already: of ioredis (also a Cluster), or of @redis/client. It is never closed or changed. */
-export type RedisClient = IoredisClient | NodeRedisClient
+export type { RedisClient } from './transport-to.ts'
 
 /**
  * A store on Redis. Nothing is connected before the first use.
@@ -39,30 +29,3 @@ export function setNx(store: string | URL | RedisClient, options?: RedisOptions)
 }
 
 export default redis
-
-function transportTo(store: unknown, settings: Settings): Transport {
-  if (typeof store === 'string' || store instanceof URL) {
-    const topology = parseTopology(String(store))
-    if (topology === null) return new OwnTransport(parseRedisUrl(store), settings)
-    const where = topology.hosts.map(({ host, port }) => `${host}:${port}`).join(',')
-    return new LazyTransport(where, topology.kind === 'sentinel', () => makeTopology(topology, settings))
-  }
-  if (typeof store === 'object' && store !== null) {
-    if (has(store, 'call', 'duplicate', 'subscribe') && 'status' in store) {
-      return new IoredisTransport(store as IoredisClient, settings)
-    }
-    if (has(store, 'sendCommand', 'duplicate', 'subscribe') && 'isOpen' in store) {
-      if ('masters' in store || 'getSentinelNode' in store) {
-        throw new UnsupportedError(
-          'of @redis/client only a plain client can be used: give a URL, or an ioredis Cluster',
-        )
-      }
-      return new NodeRedisTransport(store as NodeRedisClient, settings)
-    }
-  }
-  throw new UsageError(`a Redis store must be a URL, or a client of ioredis or @redis/client, given ${shown(store)}`)
-}
-
-function has(client: object, ...methods: readonly string[]): boolean {
-  return methods.every((name) => typeof (client as Record<string, unknown>)[name] === 'function')
-}
