@@ -25,7 +25,9 @@ export interface EtcdStore extends Driver {
 
 /** The store's own number of the hold's place. */
 export function storeToken(held: { readonly name: string; readonly token: bigint }): bigint {
-  if (held.token % ISSUES_PER_PLACE !== 0n) {
+  // The first holder of a shared place has the round number, too; its place may be handed on while it is paused.
+  const { credential } = held as { readonly credential?: { readonly alone: boolean } }
+  if (held.token % ISSUES_PER_PLACE !== 0n || credential?.alone === false) {
     throw new UsageError(
       `line ${JSON.stringify(held.name)}: a guard needs a place of its own; take the lock with fairness 'strict'`,
       { line: held.name },
