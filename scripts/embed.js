@@ -1,5 +1,5 @@
 /**
- * Embeds the scripts of a driver, `src/drivers/<store>/lua/*.lua` and `sql/*.sql`, into its `scripts.generated.ts`.
+ * Embeds the scripts of a driver, `src/drivers/<store>/lua/*.lua` and `sql/*.sql`, into its `scripts.generated.ts`; likewise those of `src/fence/redis`.
  * `node scripts/embed.js` writes, `node scripts/embed.js --check` fails if what is there is not fresh.
  * A line `--@include other.lua` stands for that file; a file that is only included by others gives no script of its own.
  * Lines that are nothing but a comment are left out: the text travels to the server.
@@ -8,16 +8,20 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const DRIVERS = fileURLToPath(new URL('../src/drivers', import.meta.url))
+const SRC = fileURLToPath(new URL('../src', import.meta.url))
+const PARTS = [
+  ...readdirSync(join(SRC, 'drivers')).map((store) => join(SRC, 'drivers', store)),
+  join(SRC, 'fence/redis'),
+]
 const check = process.argv.includes('--check')
 /** @type {string[]} */
 const stale = []
 const INCLUDE = /^--@include (\S+)$/gm
 
-for (const store of readdirSync(DRIVERS)) {
-  const folders = ['lua', 'sql'].map((kind) => join(DRIVERS, store, kind)).filter((folder) => existsSync(folder))
+for (const part of PARTS) {
+  const folders = ['lua', 'sql'].map((kind) => join(part, kind)).filter((folder) => existsSync(folder))
   if (folders.length === 0) continue
-  const target = join(DRIVERS, store, 'scripts.generated.ts')
+  const target = join(part, 'scripts.generated.ts')
   const text = generated(folders)
   if (existsSync(target) && readFileSync(target, 'utf8') === text) continue
   if (check) stale.push(target)

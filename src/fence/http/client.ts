@@ -1,0 +1,32 @@
+/** The asking side of an HTTP guard. */
+import type { Held } from '../../core/held.ts'
+import type { Proof } from '../proof.ts'
+import { FENCE_HEADER, fenceHeaders } from './header.ts'
+import { PROBLEM_MEDIA_TYPE, readStale } from './problem.ts'
+
+/** `fetch` in the name of a hold: sends its token, and throws StaleTokenError when the service refuses it. */
+export async function fencedFetch(
+  held: Held | Proof,
+  input: string | URL | Request,
+  init: RequestInit = {},
+): Promise<Response> {
+  const headers = new Headers(init.headers ?? (input instanceof Request ? input.headers : undefined))
+  headers.set(FENCE_HEADER, fenceHeaders(held)[FENCE_HEADER] as string)
+  const response = await fetch(input, { ...init, headers })
+  if (response.status !== 409 || response.headers.get('content-type')?.startsWith(PROBLEM_MEDIA_TYPE) !== true) {
+    return response
+  }
+  const stale = readStale(parse(await response.clone().text()))
+  if (stale !== null) throw stale
+  return response
+}
+
+/** Another service's 409 may have any body. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    if (error instanceof SyntaxError) return null
+    throw error
+  }
+}

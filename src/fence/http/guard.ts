@@ -1,0 +1,170 @@
+/** A guard for an HTTP service: refuses requests with a stale token before they reach the handler. */
+import { checkBoolean, checkFunction, checkKeys, checkName, checkWhole } from '../../core/check.ts'
+import { StaleTokenError, UsageError } from '../../core/errors.ts'
+import type { Proof } from '../proof.ts'
+import { Gate } from './gate.ts'
+import { requestProof, type WithHeaders } from './header.ts'
+import { malformedProblem, missingProblem, type Problem, problemHeaders, staleProblem } from './problem.ts'
+
+/** Remembers newest tokens beyond this process: resolves for the newest, rejects with StaleTokenError for an older one. */
+export type Remember = (resource: string, proof: Proof) => Promise<unknown>
+
+export interface HttpGuardOptions<R extends WithHeaders> {
+  /** What a request is about, such as 'stock:42'. One thing must always have one name, whatever its URL looks like. */
+  readonly resource: (request: R, proof: Proof) => string
+  /** A memory that other processes share, and that outlives this one: `cellMemory(hf)`, or the check of another guard. Default none. */
+  readonly memory?: Remember
+  /** Whether a request without a token is refused (428) or let through unchecked. Default true. */
+  readonly required?: boolean
+  /** How many resources this process remembers; what was used longest ago is forgotten. Default 100 000; 1 to 10 000 000. */
+  readonly resourcesMax?: number
+}
+
+/** The members of node:http's ServerResponse that are called; Express and Fastify have them. */
+export interface ServerAnswer {
+  readonly closed: boolean
+  writeHead(status: number, headers: Record<string, string>): unknown
+  end(text: string): unknown
+  once(event: 'close', listener: () => void): unknown
+}
+
+/** The members of a Fastify reply that are called. */
+export interface FastifyAnswer {
+  readonly raw: ServerAnswer
+  code(status: number): unknown
+  headers(values: Record<string, string>): unknown
+  send(text: string): unknown
+}
+
+/** Each form refuses with a problem document: 409 stale, 400 malformed, 428 missing. */
+export interface HttpGuard<R extends WithHeaders> {
+  /** For node:http: the request's turn lasts until it is answered and the promise of the handler, if any, has settled. */
+  node<S extends ServerAnswer>(
+    handler: (request: R, response: S) => unknown,
+  ): (request: R, response: S) => Promise<void>
+  /** A middleware for Express and others of its kind: the turn lasts until the response is closed. */
+  readonly express: (request: R, response: ServerAnswer, next: (error?: unknown) => void) => void
+  /** A preHandler hook for Fastify: the turn lasts until the response is closed. */
+  readonly fastify: (request: R, reply: FastifyAnswer) => Promise<unknown>
+  /** For handlers of fetch's kind: the turn lasts until the handler has settled. */
+  fetch<A extends unknown[]>(
+    handler: (request: R, ...rest: A) => Response | PromiseLike<Response>,
+  ): (request: R, ...rest: A) => Promise<Response>
+}
+
+/** What became of a request at the gate: the end of its turn, or why it was refused. */
+type Verdict = { readonly leave: () => void } | { readonly problem: Problem }
+
+const NO_TURN: Verdict = { leave: () => undefined }
+
+export function httpGuard<R extends WithHeaders>(options: HttpGuardOptions<R>): HttpGuard<R> {
+  const known = ['resource', 'memory', 'required', 'resourcesMax']
+  const given = checkKeys('httpGuard options', options, known) as Partial<HttpGuardOptions<R>>
+  const { memory, required = true, resourcesMax = 100_000 } = given
+  const resourceOf = checkFunction('resource', given.resource as HttpGuardOptions<R>['resource'])
+  if (memory !== undefined) checkFunction('memory', memory)
+  checkBoolean('required', required)
+  const gate = new Gate(checkWhole('resourcesMax', resourcesMax, 1, 10_000_000))
+
+  async function judge(request: R): Promise<Verdict> {
+    const proof = readProof(request)
+    if (proof === null) return required ? { problem: missingProblem() } : NO_TURN
+    if ('problem' in proof) return proof
+    const resource = checkName('the resource of a request', resourceOf(request, proof))
+    try {
+      const leave = await gate.enter(resource, proof)
+      try {
+        await memory?.(resource, proof)
+      } catch (error) {
+        leave()
+        throw error
+      }
+      return { leave }
+    } catch (error) {
+      if (error instanceof StaleTokenError) return { problem: staleProblem(error) }
+      throw error
+    }
+  }
+
+  /** True: the handler may begin. Its turn ends with the response, at the latest. */
+  async function admits(request: R, response: ServerAnswer, refuse: (problem: Problem) => unknown): Promise<boolean> {
+    const verdict = await judge(request)
+    if ('problem' in verdict) {
+      refuse(verdict.problem)
+      return false
+    }
+    // The client may have gone while its turn was waited for: nobody would ever end it.
+    if (response.closed) verdict.leave()
+    else response.once('close', verdict.leave)
+    return !response.closed
+  }
+
+  return {
+    node: (handler) => async (request, response) => {
+      const verdict = await judge(request)
+      if ('problem' in verdict) {
+        answer(response, verdict.problem)
+        return
+      }
+      if (response.closed) {
+        verdict.leave()
+        return
+      }
+      const closed = new Promise<void>((resolve) => response.once('close', resolve))
+      try {
+        await handler(request, response)
+      } finally {
+        // A handler that goes on in callbacks has returned long before it has answered.
+        void closed.then(verdict.leave)
+      }
+    },
+    express: (request, response, next) => {
+      const pass = async (): Promise<void> => {
+        try {
+          // In a tick of its own: what the handler throws is none of ours.
+          if (await admits(request, response, (problem) => answer(response, problem))) process.nextTick(next)
+        } catch (error) {
+          process.nextTick(next, error)
+        }
+      }
+      void pass()
+    },
+    async fastify(request, reply) {
+      const isAdmitted = await admits(request, reply.raw, (problem) => {
+        reply.code(problem.status)
+        reply.headers(problemHeaders())
+        reply.send(JSON.stringify(problem))
+      })
+      // Fastify goes on to the handler unless the hook gives the reply.
+      return isAdmitted ? undefined : reply
+    },
+    fetch:
+      (handler) =>
+      async (request, ...rest) => {
+        const verdict = await judge(request)
+        if ('problem' in verdict) {
+          const { problem } = verdict
+          return new Response(JSON.stringify(problem), { status: problem.status, headers: problemHeaders() })
+        }
+        try {
+          return await handler(request, ...rest)
+        } finally {
+          verdict.leave()
+        }
+      },
+  }
+}
+
+function readProof(request: WithHeaders): Proof | null | { readonly problem: Problem } {
+  try {
+    return requestProof(request)
+  } catch (error) {
+    if (error instanceof UsageError) return { problem: malformedProblem(error) }
+    throw error
+  }
+}
+
+function answer(response: ServerAnswer, problem: Problem): void {
+  response.writeHead(problem.status, problemHeaders())
+  response.end(JSON.stringify(problem))
+}

@@ -1,0 +1,56 @@
+/** What a refused request is told: a problem document (RFC 9457). */
+import { type HoldfastError, StaleTokenError } from '../../core/errors.ts'
+import { FENCE_HEADER } from './header.ts'
+
+export const STALE_TYPE = 'urn:holdfast:stale-token'
+export const PROBLEM_MEDIA_TYPE = 'application/problem+json'
+
+export interface Problem {
+  readonly type: string
+  readonly title: string
+  readonly status: number
+  readonly detail: string
+  /** Decimal strings: as JSON numbers they would be rounded above 2^53. */
+  readonly given?: string
+  readonly newest?: string
+}
+
+export function staleProblem(error: StaleTokenError): Problem {
+  return {
+    type: STALE_TYPE,
+    title: 'Stale fencing token',
+    status: 409,
+    detail: error.message,
+    given: String(error.given),
+    newest: String(error.newest),
+  }
+}
+
+export function malformedProblem(error: HoldfastError): Problem {
+  return { type: 'urn:holdfast:malformed-token', title: 'Malformed fencing token', status: 400, detail: error.message }
+}
+
+export function missingProblem(): Problem {
+  return {
+    type: 'urn:holdfast:token-required',
+    title: 'Fencing token required',
+    status: 428,
+    detail: `send the token of the lock that protects this in the header ${FENCE_HEADER}`,
+  }
+}
+
+export function problemHeaders(): Record<string, string> {
+  return { 'content-type': PROBLEM_MEDIA_TYPE, 'cache-control': 'no-store' }
+}
+
+/** Reads a stale problem back; null: it is none. */
+export function readStale(document: unknown): StaleTokenError | null {
+  if (typeof document !== 'object' || document === null) return null
+  const { type, detail, given, newest } = document as Record<string, unknown>
+  if (type !== STALE_TYPE || !isDecimal(given) || !isDecimal(newest)) return null
+  return new StaleTokenError(String(detail), { given: BigInt(given), newest: BigInt(newest) })
+}
+
+function isDecimal(value: unknown): value is string {
+  return typeof value === 'string' && /^\d{1,19}$/.test(value)
+}

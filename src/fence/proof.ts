@@ -1,0 +1,96 @@
+/** What a guard compares: the token of an exclusive hold, and a name of its place. */
+import { checkName, shown } from '../core/check.ts'
+import type { Credential } from '../core/credential.ts'
+import { StaleTokenError, UnsupportedError, UsageError } from '../core/errors.ts'
+import type { Held } from '../core/held.ts'
+
+/** It is no secret of the lock: who knows it can write past a guard, but can't renew, release or take the lock. */
+export interface Proof {
+  readonly line: string
+  readonly token: bigint
+  /** 16 hex digits that name the holder's place: an equal token of another place is refused. */
+  readonly place: string
+}
+
+/** A signed 64-bit column must hold it. */
+const TOKEN_MAX = 2n ** 63n - 1n
+
+/** The proof of a hold, to be sent to whoever writes in its name. A proof that came from elsewhere is checked for its form. */
+export function proofOf(held: Held | Proof): Proof {
+  const credential = credentialOf(held)
+  if (credential === null) return checkProof(held)
+  const { line, token, place, mode, fenced } = credential
+  if (mode !== 'exclusive') {
+    throw new UsageError(
+      `line ${JSON.stringify(line)}: a shared hold has no order among others, so its token proves nothing; take a mutex or the write lock`,
+      { line },
+    )
+  }
+  if (!fenced) {
+    throw new UnsupportedError(
+      `line ${JSON.stringify(line)}: the tokens of this store do not rise, so no guard can use them`,
+      { line },
+    )
+  }
+  return { line, token, place }
+}
+
+/** Null: it is no hold of ours. */
+export function credentialOf(held: unknown): Credential | null {
+  return typeof held === 'object' && held !== null && 'credential' in held ? (held.credential as Credential) : null
+}
+
+function checkProof(value: unknown): Proof {
+  if (typeof value !== 'object' || value === null || !('token' in value) || !('place' in value)) {
+    const hint = typeof value === 'object' && value !== null && 'holds' in value ? '; give one of its `holds`' : ''
+    throw new UsageError(`a guard needs a hold, or the proof of one, given ${shown(value)}${hint}`)
+  }
+  const { line, token, place } = value as Record<keyof Proof, unknown>
+  if (typeof token !== 'bigint' || token < 1n || token > TOKEN_MAX) {
+    throw new UsageError(`a token must be a bigint from 1 to 2^63 - 1, given ${shown(token)}`)
+  }
+  if (typeof place !== 'string' || !/^[0-9a-f]{16}$/.test(place)) {
+    throw new UsageError(`the place of a proof must be 16 hex digits, given ${shown(place)}`)
+  }
+  return { line: checkName('the line of a proof', line), token, place }
+}
+
+/** As text, for a header or a message: `1792; place=0123456789abcdef; line=stock%3A42`. */
+export function formatProof(held: Held | Proof): string {
+  const { line, token, place } = proofOf(held)
+  return `${token}; place=${place}; line=${encodeURIComponent(line)}`
+}
+
+const TEXT = /^([1-9]\d{0,18}); place=([0-9a-f]{16}); line=([A-Za-z0-9%_.!~*'()-]{1,1536})$/
+
+/** Reads what `formatProof` wrote; anything else is a UsageError. */
+export function parseProof(text: string): Proof {
+  const match = TEXT.exec(text)
+  const line = match === null ? null : decode(match[3] as string)
+  if (match === null || line === null) {
+    throw new UsageError(
+      `a proof must look like "1792; place=0123456789abcdef; line=name", with the line percent-encoded, given ${shown(text)}`,
+    )
+  }
+  return checkProof({ line, token: BigInt(match[1] as string), place: match[2] })
+}
+
+function decode(text: string): string | null {
+  try {
+    return decodeURIComponent(text)
+  } catch (error) {
+    if (error instanceof URIError) return null
+    throw error
+  }
+}
+
+/** The refusal: by a newer token, or by an equal one of another place (a store that lost its data may give one twice). */
+export function staleToken(resource: string, proof: Proof, newest: bigint): StaleTokenError {
+  const { line, token: given } = proof
+  const reason = given === newest ? 'was seen from another holder' : `is stale: ${newest} was seen`
+  return new StaleTokenError(`${JSON.stringify(resource)}: token ${given} of line ${JSON.stringify(line)} ${reason}`, {
+    line,
+    given,
+    newest,
+  })
+}

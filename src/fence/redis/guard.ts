@@ -1,0 +1,137 @@
+/** A guard for what a Redis keeps: the check and the write are one script, so nothing comes between them. */
+import { checkKeys, checkName, shown } from '../../core/check.ts'
+import { UsageError } from '../../core/errors.ts'
+import type { Held } from '../../core/held.ts'
+import { replyOf, translate } from '../../drivers/redis/faults.ts'
+import { resolveSettings } from '../../drivers/redis/options.ts'
+import type { Transport } from '../../drivers/redis/transport.ts'
+import { type RedisClient, transportTo } from '../../drivers/redis/transport-to.ts'
+import { type Script, script } from '../../drivers/redis/wire/script.ts'
+import type { StaleTokenError } from '../../core/errors.ts'
+import { type Proof, proofOf, staleToken } from '../proof.ts'
+import { CALL, CHECK, FENCE, GUARDED } from './scripts.generated.ts'
+
+export interface RedisGuardOptions {
+  /** What the keys of the guard begin with. Default 'holdfast'; 1 to 128 bytes, without braces. */
+  readonly prefix?: string
+}
+
+/** A command with one key: its name, the key, and the rest. */
+export type RedisCommand = readonly [command: string, key: string, ...args: (string | Buffer | number)[]]
+
+/** Runs a script of your own behind the check; KEYS and ARGV are yours, from 1. */
+export type GuardedScript = (
+  resource: string,
+  held: Held | Proof,
+  keys?: readonly string[],
+  args?: readonly (string | Buffer | number)[],
+) => Promise<unknown>
+
+export interface RedisGuard {
+  /** Lets the newest token pass and remembers it; throws StaleTokenError for an older one. For what is about to be read. */
+  check(resource: string, held: Held | Proof): Promise<void>
+  /** Checks and runs one command on one key, in one step: `['SET', key, value]`, `['DEL', key]`, `['GET', key]`. */
+  call(resource: string, held: Held | Proof, command: RedisCommand): Promise<unknown>
+  /** A script of your own that runs only when its token passes, in one step with the check. */
+  script(lua: string): GuardedScript
+  /** The key that remembers the newest token of a resource: for a script of your own that begins with `fenceLua`. */
+  key(resource: string): string
+  /** Forgets a resource: when it is gone for good, or before its line moves to another store, whose tokens may be lower. */
+  forget(resource: string): Promise<void>
+  /** Closes the connection, if the guard made it. */
+  close(): Promise<void>
+}
+
+/**
+ * For a script that you run yourself: begins it with a function `holdfast_fence(key, token, place)`, which gives nil when the
+ * token may act, else the newest token. `return redis.error_reply('HFSTALE ' .. newest)` is then read by `staleReply`.
+ */
+export const fenceLua: string = FENCE
+
+const [CHECKED, CALLED] = [guarded(CHECK), guarded(CALL)]
+
+/** @param store `redis[s]://…`, `redis+sentinel://…`, `redis+cluster://…`, or a client of ioredis or @redis/client. */
+export function redisGuard(store: string | URL | RedisClient, options?: RedisGuardOptions): RedisGuard {
+  checkKeys('redisGuard options', options, ['prefix'])
+  const settings = resolveSettings(options)
+  return new LuaGuard(transportTo(store, settings), settings.prefix)
+}
+
+class LuaGuard implements RedisGuard {
+  readonly #transport: Transport
+  readonly #prefix: string
+
+  constructor(transport: Transport, prefix: string) {
+    this.#transport = transport
+    this.#prefix = prefix
+  }
+
+  async check(resource: string, held: Held | Proof): Promise<void> {
+    await this.#run(CHECKED, resource, held, [], [])
+  }
+
+  async call(resource: string, held: Held | Proof, command: RedisCommand): Promise<unknown> {
+    if (!Array.isArray(command) || typeof command[0] !== 'string' || typeof command[1] !== 'string') {
+      throw new UsageError(`a command must be a list of its name, its key and the rest, given ${shown(command)}`)
+    }
+    const [name, key, ...args] = command as RedisCommand
+    return this.#run(CALLED, resource, held, [key], [name, ...args])
+  }
+
+  script(lua: string): GuardedScript {
+    if (typeof lua !== 'string') throw new UsageError(`a script must be the text of one, given ${shown(lua)}`)
+    const own = guarded(lua)
+    return async (resource, held, keys = [], args = []) => this.#run(own, resource, held, keys, args)
+  }
+
+  /**
+   * On a cluster the guard's key must live with the keys that it guards: a resource that names a hash tag, `{42}:stock`, is
+   * kept under that tag, any other is a tag itself. The two forms never make the same key.
+   */
+  key(resource: string): string {
+    checkName('a resource', resource)
+    const isTagged = /^[^{]*\{[^}]+\}/.test(resource)
+    return isTagged ? `${this.#prefix}:fence::${resource}` : `${this.#prefix}:fence:{${resource}}`
+  }
+
+  async forget(resource: string): Promise<void> {
+    const key = this.key(resource)
+    try {
+      await this.#transport.run(FORGOTTEN, [key], [])
+    } catch (error) {
+      throw translate(error, this.#transport.where)
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#transport.close()
+  }
+
+  async #run(
+    code: Script,
+    resource: string,
+    held: Held | Proof,
+    keys: readonly string[],
+    args: readonly (string | Buffer | number)[],
+  ): Promise<unknown> {
+    const key = this.key(resource)
+    const proof = proofOf(held)
+    try {
+      return await this.#transport.run(code, [...keys, key], [...args, String(proof.token), proof.place])
+    } catch (error) {
+      throw staleReply(error, resource, proof) ?? translate(error, this.#transport.where, proof.line)
+    }
+  }
+}
+
+/** The refusal behind a reply `HFSTALE` of a script of your own, whichever client read it; null: it is another error. */
+export function staleReply(error: unknown, resource: string, held: Held | Proof): StaleTokenError | null {
+  const match = /^HFSTALE (\d+)/.exec(replyOf(error) ?? '')
+  return match === null ? null : staleToken(resource, proofOf(held), BigInt(match[1] as string))
+}
+
+const FORGOTTEN: Script = script("return redis.call('DEL', KEYS[1])")
+
+function guarded(lua: string): Script {
+  return script(`${FENCE}${GUARDED}${lua}`)
+}

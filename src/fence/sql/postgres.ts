@@ -1,0 +1,73 @@
+/** The guard on PostgreSQL. */
+import { UsageError } from '../../core/errors.ts'
+import type { PgTransaction, PostgresTransaction } from '../../drivers/postgres/transaction.ts'
+import { type Proof, staleToken } from '../proof.ts'
+import type { Part } from './part.ts'
+
+type Transaction = PgTransaction | PostgresTransaction
+
+export const postgres: Part<Transaction> = { create, check, forget, setUp }
+
+function create(table: string): string {
+  return `CREATE TABLE IF NOT EXISTS ${table} (resource bytea PRIMARY KEY, token bigint NOT NULL, place text NOT NULL)`
+}
+
+/**
+ * One statement compares and remembers. It locks the row whatever it finds, and after waiting for another transaction it
+ * compares with what that one committed: two checks of one resource never pass each other. At REPEATABLE READ and above
+ * the wait ends with a serialization failure instead.
+ */
+const remember = (
+  table: string,
+): string => `INSERT INTO ${table} AS old (resource, token, place) VALUES (decode($1, 'hex'), $2::bigint, $3)
+ON CONFLICT (resource) DO UPDATE SET token = excluded.token, place = excluded.place
+WHERE old.token < excluded.token OR old.token = excluded.token AND old.place = excluded.place
+RETURNING 1 AS passed`
+
+const newest = (table: string): string => `SELECT token::text AS token FROM ${table} WHERE resource = decode($1, 'hex')`
+
+const erase = (table: string): string => `DELETE FROM ${table} WHERE resource = decode($1, 'hex')`
+
+async function check(tx: Transaction, table: string, resource: string, proof: Proof): Promise<void> {
+  await assertTransaction(tx)
+  const key = hex(resource)
+  const passed = await ask(tx, remember(table), [key, String(proof.token), proof.place])
+  if (passed.length > 0) return
+  const [row] = await ask(tx, newest(table), [key])
+  throw staleToken(resource, proof, BigInt((row as { readonly token: string }).token))
+}
+
+async function forget(tx: Transaction, table: string, resource: string): Promise<void> {
+  await ask(tx, erase(table), [hex(resource)])
+}
+
+async function setUp(tx: Transaction, table: string): Promise<void> {
+  try {
+    await ask(tx, create(table), [])
+  } catch (error) {
+    // Two processes made the table at the same moment: one of them trips over the other's entry in a catalogue.
+    if ((error as { readonly code?: unknown }).code !== '23505') throw error
+    await ask(tx, create(table), [])
+  }
+}
+
+/** A savepoint can be made only inside a transaction. It is let go before anything is written, and so costs no subtransaction. */
+async function assertTransaction(tx: Transaction): Promise<void> {
+  try {
+    await ask(tx, 'SAVEPOINT holdfast_fence; RELEASE SAVEPOINT holdfast_fence', [])
+  } catch (error) {
+    if ((error as { readonly code?: unknown }).code !== '25P01') throw error
+    throw new UsageError(
+      'a guard needs a client inside a transaction (BEGIN): what it checked must commit with the write',
+    )
+  }
+}
+
+async function ask(tx: Transaction, text: string, values: string[]): Promise<readonly unknown[]> {
+  return 'unsafe' in tx ? tx.unsafe(text, values as never[]) : (await tx.query(text, values)).rows
+}
+
+/** Any name goes into a bytea, whatever the encoding of the database. */
+function hex(resource: string): string {
+  return Buffer.from(resource).toString('hex')
+}
