@@ -12,6 +12,7 @@ import { extras } from './extras.ts'
 import { faults } from './faults.ts'
 import { keeps } from './keeps.ts'
 import { laws } from './laws.ts'
+import { limiters } from './limiters.ts'
 import { losses } from './losses.ts'
 import { multis } from './multis.ts'
 import { names } from './names.ts'
@@ -38,6 +39,7 @@ const DRAFTS = [
   ...cells,
   ...elections,
   ...multis,
+  ...limiters,
   ...extras,
   ...keeps,
   ...processes,

@@ -16,6 +16,9 @@ import {
 import type { Driver, LineView, PlaceView, Traits } from './driver.ts'
 import { type Cell, StoreCell } from './primitives/cell.ts'
 import { type Election, type ElectionOptions, LineElection } from './primitives/election.ts'
+import type { Closers } from './primitives/closers.ts'
+import { type Limiter, StoreLimiter } from './primitives/limiter/limiter.ts'
+import { type LimiterOptions, resolveLimiter } from './primitives/limiter/options.ts'
 import { LineMultiLock, type MultiLock } from './primitives/multi.ts'
 import { mutex } from './primitives/mutex.ts'
 import { type RwLock, rwLock } from './primitives/rw-lock.ts'
@@ -39,6 +42,8 @@ export interface Holdfast extends AsyncDisposable {
   adopt(text: string): Promise<Held>
   /** A small shared value with a version. */
   cell<T>(key: string): Cell<T>
+  /** So many in so much time, for each key. */
+  limiter(name: string, options: LimiterOptions): Limiter
   /** Who holds and who waits, line by line; only names that begin with `prefix` (default ''). */
   list(options?: { readonly prefix?: string }): AsyncIterable<LineView>
   /**
@@ -52,9 +57,14 @@ export interface Holdfast extends AsyncDisposable {
   close(): Promise<void>
 }
 
+/** The kit makes names of its own from these: shorter than a line's. */
+const KIT_NAME_BYTES = 200
+
 class Instance implements Holdfast {
   readonly #core: Core
   readonly #settings: LockSettings
+  readonly #closers: Closers = new Set()
+  #closing: Promise<void> | null = null
 
   constructor(core: Core, settings: LockSettings) {
     this.#core = core
@@ -101,6 +111,13 @@ class Instance implements Holdfast {
     return new StoreCell(this.#core, checkName('a cell key', key))
   }
 
+  limiter(name: string, options: LimiterOptions): Limiter {
+    const settings = resolveLimiter(options)
+    checkName('the name of a limiter', name, KIT_NAME_BYTES)
+    this.#core.assertOpen()
+    return new StoreLimiter(this.#core, name, settings, this.#closers)
+  }
+
   async *list(options?: { readonly prefix?: string }): AsyncGenerator<LineView> {
     const { prefix = '' } = checkKeys('list options', options, ['prefix'])
     this.#core.assertOpen()
@@ -122,7 +139,14 @@ class Instance implements Holdfast {
   }
 
   close(): Promise<void> {
-    return this.#core.close()
+    if (this.#closing === null) this.#closing = this.#closers.size === 0 ? this.#core.close() : this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    // First, what needs the store once more; whatever comes of that, the rest is closed as well.
+    await Promise.allSettled([...this.#closers].map(async (close) => close()))
+    await this.#core.close()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -10,15 +10,15 @@ export function shown(value: unknown): string {
   return String(value)
 }
 
-/** A line's name or a cell's key: 1 to 512 bytes of well-formed UTF-8. */
-export function checkName(what: string, name: unknown): string {
+/** A line's name or a cell's key: 1 to 512 bytes of well-formed UTF-8. Names that others are made of are shorter. */
+export function checkName(what: string, name: unknown, maxBytes = 512): string {
   if (typeof name !== 'string') throw new UsageError(`${what} must be a string, given ${shown(name)}`)
   if (!isWellFormed(name)) {
     throw new UsageError(`${what} must be well-formed Unicode (it has a lone surrogate), given ${shown(name)}`)
   }
   const bytes = Buffer.byteLength(name)
-  if (bytes < 1 || bytes > 512) {
-    throw new UsageError(`${what} must be 1 to 512 bytes of UTF-8, given ${bytes} bytes: ${shown(name)}`)
+  if (bytes < 1 || bytes > maxBytes) {
+    throw new UsageError(`${what} must be 1 to ${maxBytes} bytes of UTF-8, given ${bytes} bytes: ${shown(name)}`)
   }
   return name
 }

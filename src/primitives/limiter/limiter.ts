@@ -1,0 +1,192 @@
+/** So many in so much time, for each key: the generic cell rate algorithm, exact, counted in the store. */
+import { checkName } from '../../core/check.ts'
+import type { Core } from '../../core/core.ts'
+import { AcquireTimeoutError, StoreUnreachableError } from '../../core/errors.ts'
+import type { Demand, Taken } from '../../driver.ts'
+import type { Closers } from '../closers.ts'
+import { pause } from '../pause.ts'
+import { CellBuckets } from './cell-buckets.ts'
+import { checkCost, type LimiterSettings, resolveTake, type TakeOptions } from './options.ts'
+import { Reserves } from './reserves.ts'
+import { Turns } from './turns.ts'
+
+/** What became of a wish to take. */
+export interface Outcome {
+  readonly allowed: boolean
+  /** How many could be taken now. */
+  readonly remaining: number
+  /** Until the same wish could be granted, if nobody else takes; 0 when it was. */
+  readonly retryAfterMs: number
+  /** Until all of `burst` could be taken. */
+  readonly resetMs: number
+  /** The key is shut by the penalty rule, whatever is left. */
+  readonly shut: boolean
+  /** False: the store was out of reach, and `whenDown: 'open'` let it through. */
+  readonly counted: boolean
+}
+
+/** Safe to share between any number of concurrent callers. Make it once: what it knows of hot keys is its own. */
+export interface Limiter {
+  readonly name: string
+  readonly limit: number
+  readonly perMs: number
+  readonly burst: number
+  /** Takes `cost` (default 1; 1 to `burst`) of the key, if there is enough. */
+  take(key: string, cost?: number): Promise<Outcome>
+  /** Waits until it has taken. AcquireTimeoutError at once when `waitMs` can't be enough. In order within this process. */
+  acquire(key: string, options?: TakeOptions): Promise<Outcome>
+  /** How it stands, without taking. */
+  look(key: string): Promise<Outcome>
+}
+
+const KEY_BYTES_MAX = 256
+/** After an outage the store is asked again so soon; meanwhile an open limiter keeps nobody waiting. */
+const OUTAGE_MS = 1_000
+
+const OPEN: Outcome = Object.freeze({
+  allowed: true,
+  remaining: 0,
+  retryAfterMs: 0,
+  resetMs: 0,
+  shut: false,
+  counted: false,
+})
+
+export class StoreLimiter implements Limiter {
+  readonly name: string
+  readonly #core: Core
+  readonly #settings: LimiterSettings
+  readonly #closers: Closers
+  readonly #prefix: string
+  readonly #take: (key: string, demand: Demand) => Promise<Taken>
+  readonly #reserves: Reserves | null
+  readonly #turns: Turns
+  #downUntilMs = Number.NEGATIVE_INFINITY
+
+  constructor(core: Core, name: string, settings: LimiterSettings, closers: Closers) {
+    const { driver, runtime } = core
+    this.name = name
+    this.#core = core
+    this.#settings = settings
+    this.#closers = closers
+    const { unit, drain } = settings.demand
+    // A bucket counts in units of its own rate: another rate is another bucket. The length keeps names and keys apart.
+    this.#prefix = `holdfast/limit/${unit}/${drain}/${name.length}/${name}/`
+    if (driver.take === undefined) {
+      const buckets = new CellBuckets(core)
+      this.#take = (key, demand) => buckets.take(key, demand)
+    } else {
+      this.#take = driver.take.bind(driver)
+    }
+    const { batch } = settings
+    const ask = (key: string, cost: number): Promise<Taken> => this.#take(key, this.#demand(cost))
+    this.#reserves = batch === null ? null : new Reserves(runtime, settings, batch, ask)
+    this.#turns = new Turns(runtime)
+  }
+
+  get limit(): number {
+    return this.#settings.limit
+  }
+
+  get perMs(): number {
+    return this.#settings.perMs
+  }
+
+  get burst(): number {
+    return this.#settings.burst
+  }
+
+  async take(key: string, cost = 1): Promise<Outcome> {
+    if (cost !== 1) checkCost(cost, this.#settings.burst)
+    return this.#try(this.#keyOf(key), cost)
+  }
+
+  async look(key: string): Promise<Outcome> {
+    const name = this.#keyOf(key)
+    this.#core.assertOpen()
+    return this.#orOpen(() => this.#take(name, this.#demand(0)))
+  }
+
+  async acquire(key: string, options?: TakeOptions): Promise<Outcome> {
+    const { cost, waitMs, signal } = resolveTake(options, this.#settings.burst)
+    const name = this.#keyOf(key)
+    signal?.throwIfAborted()
+    this.#core.assertOpen()
+    const closing = new AbortController()
+    const close = (): void => closing.abort(this.#core.closedError())
+    this.#closers.add(close)
+    const ending = signal === null ? closing.signal : AbortSignal.any([signal, closing.signal])
+    const until = this.#core.runtime.now() + waitMs
+    let leave: (() => void) | null = null
+    try {
+      leave = await this.#turns.take(name, waitMs, ending)
+      if (leave === null) throw this.#timedOut(key, waitMs)
+      for (;;) {
+        const outcome = await this.#tryQuietly(name, cost)
+        if (outcome.allowed) return outcome
+        const { runtime } = this.#core
+        // Nobody gives anything back: it can't come sooner.
+        if (runtime.now() + outcome.retryAfterMs > until || waitMs === 0) throw this.#timedOut(key, waitMs)
+        await pause(runtime, outcome.retryAfterMs, ending)
+      }
+    } finally {
+      leave?.()
+      this.#closers.delete(close)
+    }
+  }
+
+  #try(name: string, cost: number): Promise<Outcome> {
+    this.#core.assertOpen()
+    const { whenDown } = this.#settings
+    if (whenDown === 'open') return this.#orOpen(() => this.#ask(name, cost))
+    return this.#ask(name, cost).then(asOutcome)
+  }
+
+  /** Who waits does not ask in vain: with a penalty it looks first, and its patience shuts no key. */
+  async #tryQuietly(name: string, cost: number): Promise<Outcome> {
+    this.#core.assertOpen()
+    const { demand, burst, perMs, limit } = this.#settings
+    if (demand.shutAfter === 0) return this.#try(name, cost)
+    const look = await this.#orOpen(() => this.#take(name, this.#demand(0)))
+    if (!look.counted || (look.remaining >= cost && !look.shut)) return this.#try(name, cost)
+    const retryAfterMs = look.shut ? look.retryAfterMs : Math.max(0, look.resetMs - ((burst - cost) * perMs) / limit)
+    return { ...look, allowed: false, retryAfterMs }
+  }
+
+  #ask(name: string, cost: number): Promise<Taken> {
+    return this.#reserves === null ? this.#take(name, this.#demand(cost)) : this.#reserves.take(name, cost)
+  }
+
+  async #orOpen(ask: () => Promise<Taken>): Promise<Outcome> {
+    if (this.#settings.whenDown === 'closed') return asOutcome(await ask())
+    const { runtime } = this.#core
+    if (runtime.now() < this.#downUntilMs) return OPEN
+    try {
+      return asOutcome(await ask())
+    } catch (error) {
+      if (!(error instanceof StoreUnreachableError)) throw error
+      this.#downUntilMs = runtime.now() + OUTAGE_MS
+      return OPEN
+    }
+  }
+
+  #demand(cost: number): Demand {
+    const { demand } = this.#settings
+    return cost === 1 ? demand : { ...demand, cost }
+  }
+
+  #keyOf(key: string): string {
+    return this.#prefix + checkName('a key of a limiter', key, KEY_BYTES_MAX)
+  }
+
+  #timedOut(key: string, waitMs: number): AcquireTimeoutError {
+    return new AcquireTimeoutError(
+      `rate limit ${JSON.stringify(this.name)}: there is not enough for ${JSON.stringify(key)} within ${waitMs} ms`,
+      { line: this.name },
+    )
+  }
+}
+
+function asOutcome({ taken, left, retryMs, resetMs, shut }: Taken): Outcome {
+  return { allowed: taken, remaining: left, retryAfterMs: retryMs, resetMs, shut, counted: true }
+}

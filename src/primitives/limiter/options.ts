@@ -1,0 +1,138 @@
+/** What a rate limit may be set to, checked once and turned into whole numbers. */
+import { checkKeys, checkOneOf, checkSpan, checkWhole, shown } from '../../core/check.ts'
+import { UsageError } from '../../core/errors.ts'
+import type { Demand } from '../../driver.ts'
+
+export interface LimiterOptions {
+  /** How many in `perMs`. 1 to 1 000 000 000. */
+  readonly limit: number
+  /** The period, in whole milliseconds. 1 to 2 678 400 000 (31 days). */
+  readonly perMs: number
+  /** How many at once after a rest. Default `limit`; 1 to 1 000 000 000. */
+  readonly burst?: number
+  /** Shuts a key that goes on asking. Default: never. Not together with `batch`. */
+  readonly penalty?: Penalty
+  /** While the store is out of reach: 'closed' (default) rejects with StoreUnreachableError, 'open' lets all through, uncounted. */
+  readonly whenDown?: 'open' | 'closed'
+  /** For very hot keys: takes many at once and hands them out in this process. Default: each take asks the store. */
+  readonly batch?: Batch
+}
+
+export interface Penalty {
+  /** Once more than this many were refused since the key was last idle, it is shut. 1 to 1 000 000 000. */
+  readonly after: number
+  /** For how long. 1 to 2 678 400 000 (31 days). */
+  readonly shutMs: number
+}
+
+export interface Batch {
+  /** How many to take at once. 2 to `burst`. */
+  readonly size: number
+  /** How long they may lie here before they are used or lost. Default `perMs`, at most 1 000; 1 to 60 000. */
+  readonly holdMs?: number
+}
+
+/** LimiterOptions with every member decided. */
+export interface LimiterSettings {
+  readonly limit: number
+  readonly perMs: number
+  readonly burst: number
+  readonly whenDown: 'open' | 'closed'
+  readonly batch: Required<Batch> | null
+  /** A wish for one. */
+  readonly demand: Demand
+}
+
+const COUNT_MAX = 1_000_000_000
+const SPAN_MS_MAX = 2_678_400_000
+
+export function resolveLimiter(options: LimiterOptions): LimiterSettings {
+  const given = checkKeys('limiter options', options, ['limit', 'perMs', 'burst', 'penalty', 'whenDown', 'batch'])
+  const limit = checkWhole('limit', given.limit, 1, COUNT_MAX)
+  const perMs = checkWhole('perMs', given.perMs, 1, SPAN_MS_MAX)
+  const burst = given.burst === undefined ? limit : checkWhole('burst', given.burst, 1, COUNT_MAX)
+  const penalty = given.penalty === undefined ? null : checkPenalty(given.penalty)
+  const batch = given.batch === undefined ? null : checkBatch(given.batch, burst, perMs)
+  if (penalty !== null && batch !== null) {
+    throw new UsageError('penalty and batch exclude each other: refusals given in this process would not be counted')
+  }
+  // One costs the microseconds of the period, and as many units flow out in each as the limit says; both made small.
+  const common = gcd(perMs * 1_000, limit)
+  const unit = (perMs * 1_000) / common
+  if (burst * unit > Number.MAX_SAFE_INTEGER) {
+    const most = Math.floor(Number.MAX_SAFE_INTEGER / unit)
+    throw new UsageError(
+      `burst must be at most ${most} for ${limit} in ${perMs} ms, or it can't be counted exactly, given ${burst}; round limit, or take a shorter period`,
+    )
+  }
+  const shutAfter = penalty?.after ?? 0
+  return Object.freeze({
+    limit,
+    perMs,
+    burst,
+    whenDown: given.whenDown === undefined ? 'closed' : checkOneOf('whenDown', given.whenDown, ['open', 'closed']),
+    batch,
+    demand: Object.freeze({
+      cost: 1,
+      burst,
+      unit,
+      drain: limit / common,
+      shutAfter,
+      shutMs: penalty?.shutMs ?? 0,
+    }),
+  })
+}
+
+/** How many to take: more than the burst would never be granted. */
+export function checkCost(cost: unknown, burst: number): number {
+  if (typeof cost === 'number' && Number.isInteger(cost) && cost > burst) {
+    throw new UsageError(`cost must be at most the burst, ${burst}, or it would never be granted, given ${shown(cost)}`)
+  }
+  return checkWhole('cost', cost, 1, burst)
+}
+
+/** AcquireOptions of a limiter. */
+export interface TakeOptions {
+  /** How many. Default 1; 1 to `burst`. */
+  readonly cost?: number
+  /** How long to wait. Default Infinity; 0 is one try. */
+  readonly waitMs?: number
+  /** Ends the wait; the promise rejects with the signal's own reason. */
+  readonly signal?: AbortSignal
+}
+
+export function resolveTake(
+  options: TakeOptions | undefined,
+  burst: number,
+): { readonly cost: number; readonly waitMs: number; readonly signal: AbortSignal | null } {
+  const { cost, waitMs, signal } = checkKeys('acquire options', options, ['cost', 'waitMs', 'signal'])
+  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+    throw new UsageError(`signal must be an AbortSignal, given ${shown(signal)}`)
+  }
+  return {
+    cost: cost === undefined ? 1 : checkCost(cost, burst),
+    waitMs: waitMs === undefined ? Number.POSITIVE_INFINITY : checkSpan('waitMs', waitMs),
+    signal: signal ?? null,
+  }
+}
+
+function checkPenalty(value: unknown): Penalty {
+  const { after, shutMs } = checkKeys('penalty', value, ['after', 'shutMs'])
+  return {
+    after: checkWhole('penalty.after', after, 1, COUNT_MAX),
+    shutMs: checkWhole('penalty.shutMs', shutMs, 1, SPAN_MS_MAX),
+  }
+}
+
+function checkBatch(value: unknown, burst: number, perMs: number): Required<Batch> {
+  const { size, holdMs } = checkKeys('batch', value, ['size', 'holdMs'])
+  if (burst < 2) throw new UsageError(`batch needs a burst of at least 2, given ${burst}`)
+  return {
+    size: checkWhole('batch.size', size, 2, burst),
+    holdMs: holdMs === undefined ? Math.min(perMs, 1_000) : checkWhole('batch.holdMs', holdMs, 1, 60_000),
+  }
+}
+
+function gcd(a: number, b: number): number {
+  return b === 0 ? a : gcd(b, a % b)
+}

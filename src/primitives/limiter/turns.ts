@@ -1,0 +1,58 @@
+/** Those of one process that wait for the same key, first come, first served: only the first of them asks the store. */
+import type { Runtime } from '../../core/runtime.ts'
+import { pause } from '../pause.ts'
+
+export class Turns {
+  readonly #runtime: Runtime
+  readonly #tails = new Map<string, Promise<void>>()
+
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime
+  }
+
+  /** Waits for its turn. Answers what ends the turn, or null when the time has run out before. */
+  async take(key: string, waitMs: number, signal: AbortSignal): Promise<(() => void) | null> {
+    const before = this.#tails.get(key)
+    let leave = (): void => {}
+    const mine = new Promise<void>((resolve) => {
+      leave = resolve
+    })
+    this.#follow(key, before, mine)
+    if (before === undefined) return leave
+    try {
+      if (await this.#comes(before, waitMs, signal)) return leave
+    } catch (error) {
+      leave()
+      throw error
+    }
+    leave()
+    return null
+  }
+
+  /** Who comes next waits for all that came before, also for one that waits in front of somebody who has gone. */
+  #follow(key: string, before: Promise<void> | undefined, mine: Promise<void>): void {
+    const tail = inTurn(before, mine)
+    this.#tails.set(key, tail)
+    void this.#forget(key, tail)
+  }
+
+  async #forget(key: string, tail: Promise<void>): Promise<void> {
+    await tail
+    if (this.#tails.get(key) === tail) this.#tails.delete(key)
+  }
+
+  async #comes(before: Promise<void>, waitMs: number, signal: AbortSignal): Promise<boolean> {
+    let hasCome = false
+    const turn = (async () => {
+      await before
+      hasCome = true
+    })()
+    await pause(this.#runtime, waitMs, signal, turn)
+    return hasCome
+  }
+}
+
+async function inTurn(before: Promise<void> | undefined, mine: Promise<void>): Promise<void> {
+  await before
+  await mine
+}

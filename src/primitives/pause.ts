@@ -1,0 +1,29 @@
+/** A wait that a caller is in: it ends by time, by an event, or by the caller's own signal. */
+import type { Runtime } from '../core/runtime.ts'
+
+/** Resolves after `ms` or once `until` has settled; rejects with the signal's own reason. Keeps the process alive meanwhile. */
+export function pause(
+  runtime: Runtime,
+  ms: number,
+  signal: AbortSignal | null = null,
+  until: Promise<unknown> | null = null,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted === true) {
+      reject(signal.reason)
+      return
+    }
+    const cancel = ms === Number.POSITIVE_INFINITY ? null : runtime.after(ms, () => end(), true)
+    const end = (): void => {
+      cancel?.()
+      signal?.removeEventListener('abort', abort)
+      resolve()
+    }
+    const abort = (): void => {
+      cancel?.()
+      reject(signal?.reason)
+    }
+    signal?.addEventListener('abort', abort, { once: true })
+    until?.then(end, end)
+  })
+}
