@@ -10,6 +10,7 @@ import { elections } from './elections.ts'
 import { endings } from './endings.ts'
 import { extras } from './extras.ts'
 import { faults } from './faults.ts'
+import { ids } from './ids.ts'
 import { keeps } from './keeps.ts'
 import { laws } from './laws.ts'
 import { limiters } from './limiters.ts'
@@ -40,6 +41,7 @@ const DRAFTS = [
   ...elections,
   ...multis,
   ...limiters,
+  ...ids,
   ...extras,
   ...keeps,
   ...processes,

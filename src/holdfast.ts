@@ -17,11 +17,14 @@ import type { Driver, LineView, PlaceView, Traits } from './driver.ts'
 import { type Cell, StoreCell } from './primitives/cell.ts'
 import { type Election, type ElectionOptions, LineElection } from './primitives/election.ts'
 import type { Closers } from './primitives/closers.ts'
+import { type Ids, StoreIds } from './primitives/ids/ids.ts'
+import { type IdsOptions, resolveLayout } from './primitives/ids/layout.ts'
 import { type Limiter, StoreLimiter } from './primitives/limiter/limiter.ts'
 import { type LimiterOptions, resolveLimiter } from './primitives/limiter/options.ts'
 import { LineMultiLock, type MultiLock } from './primitives/multi.ts'
 import { mutex } from './primitives/mutex.ts'
 import { type RwLock, rwLock } from './primitives/rw-lock.ts'
+import { type Segments, type SegmentsOptions, StoreSegments } from './primitives/segments.ts'
 import { type Semaphore, semaphore } from './primitives/semaphore.ts'
 import { system } from './system.ts'
 
@@ -44,6 +47,10 @@ export interface Holdfast extends AsyncDisposable {
   cell<T>(key: string): Cell<T>
   /** So many in so much time, for each key. */
   limiter(name: string, options: LimiterOptions): Limiter
+  /** 64-bit ids by time that never repeat, made in this process. */
+  ids(options?: IdsOptions): Ids
+  /** Increasing numbers, taken from the store a range at a time. */
+  segments(name: string, options?: SegmentsOptions): Segments
   /** Who holds and who waits, line by line; only names that begin with `prefix` (default ''). */
   list(options?: { readonly prefix?: string }): AsyncIterable<LineView>
   /**
@@ -116,6 +123,20 @@ class Instance implements Holdfast {
     checkName('the name of a limiter', name, KIT_NAME_BYTES)
     this.#core.assertOpen()
     return new StoreLimiter(this.#core, name, settings, this.#closers)
+  }
+
+  ids(options?: IdsOptions): Ids {
+    const layout = resolveLayout(options, this.#core.runtime.wallNow())
+    const name = checkName('the name of ids', options?.name ?? 'ids', KIT_NAME_BYTES)
+    const ttl = options?.ttlMs === undefined ? {} : { ttlMs: options.ttlMs }
+    const settings = this.#resolve({ ...ttl, reentrant: false })
+    return new StoreIds(this.#core, name, settings, layout, this.#closers)
+  }
+
+  segments(name: string, options?: SegmentsOptions): Segments {
+    checkName('the name of segments', name, KIT_NAME_BYTES)
+    this.#core.assertOpen()
+    return new StoreSegments(this.#core, name, options, this.#closers)
   }
 
   async *list(options?: { readonly prefix?: string }): AsyncGenerator<LineView> {
