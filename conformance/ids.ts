@@ -31,8 +31,8 @@ export const ids: Draft[] = [
     name: 'the next owner of a slot begins beyond what the last one may have used',
     async run(rig) {
       const name = rig.name('ids')
-      const options = { name, workerBits: 1 }
       const [hf, other, observer] = [await rig.holdfast(), await rig.holdfast(), await rig.holdfast()]
+      const options = { name, workerBits: 1, ttlMs: Math.max(hf.traits.ttlMsMin, 9_000) }
       const mine = hf.ids(options)
       const made = [await mine.next(), await mine.next()]
       const slot = `holdfast/ids/${name}/${mine.worker}`

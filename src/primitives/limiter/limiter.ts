@@ -129,6 +129,9 @@ export class StoreLimiter implements Limiter {
         if (runtime.now() + outcome.retryAfterMs > until || waitMs === 0) throw this.#timedOut(key, waitMs)
         await pause(runtime, outcome.retryAfterMs, ending)
       }
+    } catch (error) {
+      // What a question under way makes of a store that is being closed is not what the caller should be told.
+      throw ending.aborted ? ending.reason : error
     } finally {
       leave?.()
       this.#closers.delete(close)
