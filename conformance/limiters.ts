@@ -5,17 +5,23 @@ import type { Driver } from '../src/driver.ts'
 import type { Holdfast } from '../src/holdfast.ts'
 import type { LimiterOptions } from '../src/primitives/limiter/options.ts'
 import type { Draft } from './case.ts'
-import { FaultyDriver, lost } from './faulty.ts'
+import { type Around, FaultyDriver, lost } from './faulty.ts'
 import { type Rig, until, within } from './rig.ts'
 
 type Open = () => Promise<Holdfast>
 
+/** A driver whose store can do no more than compare and set. */
+export function cellsOnly(driver: Driver, around: Around = {}): Driver {
+  const bare: { take?: unknown } & Driver = new FaultyDriver(driver, around)
+  delete bare.take
+  return bare
+}
+
 /** Once with what the store has, once with its cells alone. */
 function onBoth(name: string, run: (rig: Rig, open: Open) => Promise<void>): Draft[] {
-  const bare = (driver: Driver): Driver => new FaultyDriver(driver, {})
   return [
     { law: 'limiter', name, run: (rig) => run(rig, () => rig.holdfast()) },
-    { law: 'limiter', name: `${name} (by compare-and-set)`, run: (rig) => run(rig, () => rig.holdfast({}, bare)) },
+    { law: 'limiter', name: `${name} (by compare-and-set)`, run: (rig) => run(rig, () => rig.holdfast({}, cellsOnly)) },
   ]
 }
 

@@ -1,6 +1,6 @@
 /** Rate limits on clocks that a test moves: exactness, skew between clients, and what batches may do. */
 import { describe, expect, test } from 'vitest'
-import { FaultyDriver } from '../../../conformance/faulty.ts'
+import { cellsOnly } from '../../../conformance/limiters.ts'
 import type { Driver } from '../../../src/driver.ts'
 import { memory } from '../../../src/drivers/memory/index.ts'
 import { type Holdfast, holdfast, type LimiterOptions } from '../../../src/index.ts'
@@ -11,7 +11,7 @@ let stores = 0
 /** Clients of one store that has compare-and-set only, each with clocks of its own. */
 function clients(runtimes: readonly ManualRuntime[]): Promise<Holdfast[]> {
   const name = `limiter-clocks-${++stores}`
-  return Promise.all(runtimes.map((runtime) => holdfast(new FaultyDriver(memory({ name, runtime }), {}), { runtime })))
+  return Promise.all(runtimes.map((runtime) => holdfast(cellsOnly(memory({ name, runtime })), { runtime })))
 }
 
 async function allowed(hf: Holdfast, options: LimiterOptions, times: number): Promise<number> {
@@ -102,7 +102,7 @@ describe('clocks that differ, without a clock of the store', () => {
     const runtime = new ManualRuntime()
     let swaps = 0
     const counted = (driver: Driver): Driver =>
-      new FaultyDriver(driver, {
+      cellsOnly(driver, {
         before(_, method) {
           if (method === 'swap') swaps++
         },
