@@ -30,6 +30,8 @@ export interface CommandOptions {
 type Resolve = Pending['resolve']
 type Reject = Pending['reject']
 
+/** So many commands are written before their turn ends, if the server has nothing to do: it works while the rest are made. */
+const EARLY_COMMANDS = 8
 const NO_OPTIONS: CommandOptions = Object.freeze({})
 
 export class Connection {
@@ -164,6 +166,7 @@ export class Connection {
     this.#waiting.push({ text, buffers: options.buffers === true, deadline, channel, resolve, reject })
     this.#deadlines.cover(deadline)
     if (this.#link !== null) {
+      if (this.#waiting.size >= EARLY_COMMANDS && this.#link.idle) this.#link.send(this.#waiting)
       if (this.#flushing) return
       // After the current callback and all promise reactions it caused: whatever they send joins the same write.
       this.#flushing = true
