@@ -2,9 +2,10 @@
 import { once } from 'node:events'
 import { UnsupportedError } from '../../core/errors.ts'
 import { replyOf } from './faults.ts'
-import { within } from './limit.ts'
+import { Patience, within } from './limit.ts'
 import type { Settings } from './options.ts'
 import type { Confirmed, Transport, Wait } from './transport.ts'
+import { type Corkable, Turn } from './turn.ts'
 import type { Argument } from './wire/encode.ts'
 import type { Script } from './wire/script.ts'
 
@@ -27,7 +28,7 @@ export interface IoredisClient {
   /** Of a Cluster: its primaries. */
   nodes?(role: 'master'): IoredisClient[]
   /** The socket, while there is one. */
-  readonly stream?: { unref?(): unknown } | null
+  readonly stream?: ({ unref?(): unknown } & Corkable) | null
 }
 
 const SCAN_COUNT = 500
@@ -39,7 +40,8 @@ export class IoredisTransport implements Transport {
   onGap: () => void = () => undefined
   readonly #client: IoredisClient
   readonly #isOurs: boolean
-  readonly #patienceMs: number
+  readonly #patience: Patience
+  readonly #turn = new Turn()
   readonly #connectTimeoutMs: number
   readonly #listeners = new Map<string, (message: string) => void>()
   #subscriber: Promise<IoredisClient> | null = null
@@ -49,12 +51,12 @@ export class IoredisTransport implements Transport {
   constructor(client: IoredisClient, settings: Settings, ours?: { readonly where: string }) {
     this.#client = client
     this.#isOurs = ours !== undefined
-    this.#patienceMs = settings.commandTimeoutMs
     this.#connectTimeoutMs = settings.connectTimeoutMs
     this.keyPrefix = client.options.keyPrefix ?? ''
     this.joins = client.isCluster !== true
     const { host, port } = client.options
     this.where = ours?.where ?? (host === undefined ? 'the given client' : `${host}:${port ?? 6379}`)
+    this.#patience = new Patience(settings.commandTimeoutMs, this.where)
     // A client of ours reconnects by itself, and those who wait for an answer are told; without a listener it would be printed.
     if (this.#isOurs) {
       client.on('error', () => undefined)
@@ -66,23 +68,22 @@ export class IoredisTransport implements Transport {
     await within(whenReady(this.#client), this.#connectTimeoutMs, this.where)
   }
 
-  async run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
+  run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
     const client = this.#client
-    try {
-      return await this.#limited(client.call('EVALSHA', script.sha1, keys.length, ...keys, ...args))
-    } catch (error) {
-      if (!isNoScript(error)) throw error
-      return this.#limited(client.call('EVAL', script.lua, keys.length, ...keys, ...args))
-    }
+    // A cluster picks the socket itself.
+    if (this.joins && client.status === 'ready' && client.stream) this.#turn.join(client.stream)
+    return this.#patience.limit(client.call('evalsha', script.sha1, keys.length, ...keys, ...args), (error) =>
+      isNoScript(error) ? client.call('eval', script.lua, keys.length, ...keys, ...args) : null,
+    )
   }
 
   async runAndWait(script: Script, keys: readonly string[], args: readonly Argument[], wait: Wait): Promise<Confirmed> {
     if (!this.joins) throw new UnsupportedError('replicas: WAIT can not be sent to the right node of a cluster')
     try {
-      return await this.#andWait('EVALSHA', [script.sha1, keys.length, ...keys, ...args], wait)
+      return await this.#andWait('evalsha', [script.sha1, keys.length, ...keys, ...args], wait)
     } catch (error) {
       if (!isNoScript(error)) throw error
-      return this.#andWait('EVAL', [script.lua, keys.length, ...keys, ...args], wait)
+      return this.#andWait('eval', [script.lua, keys.length, ...keys, ...args], wait)
     }
   }
 
@@ -174,7 +175,7 @@ export class IoredisTransport implements Transport {
   }
 
   #limited<T>(promise: Promise<T>): Promise<T> {
-    return within(promise, this.#patienceMs, this.where)
+    return this.#patience.limit(promise)
   }
 
   /** Given in one turn they leave on one connection, one behind the other: WAIT speaks of its own connection's writes. */

@@ -1,15 +1,97 @@
-/** A time limit on what a foreign client does: it may queue a command for ever, and every call of a driver settles. */
+/** Time limits on what a foreign client does: it may queue a command for ever, and every call of a driver settles. */
 import { StoreUnreachableError } from '../../core/errors.ts'
+import { DeadlineTimer } from './wire/deadline.ts'
+import { Fifo } from './wire/fifo.ts'
 
-/** Settles as the promise does, or rejects after `ms`. What the promise does later is nobody's concern. */
+interface Asked {
+  readonly deadline: number
+  readonly reject: (error: Error) => void
+  settled: boolean
+}
+
+/** One limit for all commands of a client. They are given in the order of their deadlines, so one timer serves them all. */
+export class Patience {
+  readonly #ms: number
+  readonly #where: string
+  readonly #asked = new Fifo<Asked>()
+  readonly #timer: DeadlineTimer
+  #open = 0
+
+  constructor(ms: number, where: string) {
+    this.#ms = ms
+    this.#where = where
+    this.#timer = new DeadlineTimer(
+      () => this.#first()?.deadline ?? Number.POSITIVE_INFINITY,
+      (now) => this.#expire(now),
+    )
+  }
+
+  /**
+   * Settles as the promise does, or rejects when the time is over; what the promise does later is nobody's concern.
+   * `again` may give another promise to settle by, instead of an error.
+   */
+  limit<T>(promise: Promise<T>, again?: (error: unknown) => Promise<T> | null): Promise<T> {
+    // By hand, with callbacks: a timer and a Promise.race for every command cost more than the command.
+    return new Promise((resolve, reject) => {
+      const asked: Asked = { deadline: performance.now() + this.#ms, reject, settled: false }
+      this.#first()
+      this.#asked.push(asked)
+      this.#open++
+      this.#timer.cover(asked.deadline)
+      const onValue = (value: T): void => {
+        this.#settle(asked)
+        resolve(value)
+      }
+      const onError = (error: unknown): void => {
+        this.#settle(asked)
+        reject(error)
+      }
+      const onFirstError = (reason: unknown): void => {
+        const next = again?.(reason) ?? null
+        if (next === null) onError(reason)
+        else next.then(onValue, onError)
+      }
+      promise.then(onValue, again === undefined ? onError : onFirstError)
+    })
+  }
+
+  #settle(asked: Asked): void {
+    if (asked.settled) return
+    asked.settled = true
+    if (--this.#open === 0) this.#timer.rest()
+  }
+
+  /** The first that is not settled yet; those before it are forgotten. */
+  #first(): Asked | undefined {
+    let first = this.#asked.peek()
+    while (first?.settled === true) {
+      this.#asked.shift()
+      first = this.#asked.peek()
+    }
+    return first
+  }
+
+  #expire(now: number): void {
+    for (let first = this.#first(); first !== undefined && first.deadline <= now; first = this.#first()) {
+      this.#settle(first)
+      first.reject(late(this.#where, this.#ms))
+    }
+  }
+}
+
+/** The same for a single step, such as connecting. */
 export async function within<T>(promise: Promise<T>, ms: number, where: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new StoreUnreachableError(`Redis at ${where} gave no answer within ${ms} ms`)), ms)
+  const over = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(late(where, ms)), ms)
   })
   try {
-    return await Promise.race([promise, late])
+    return await Promise.race([promise, over])
   } finally {
     clearTimeout(timer)
   }
+}
+
+function late(where: string, ms: number): StoreUnreachableError {
+  return new StoreUnreachableError(`Redis at ${where} gave no answer within ${ms} ms`)
 }

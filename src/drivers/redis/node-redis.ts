@@ -1,6 +1,6 @@
 /** A Redis behind the user's own @redis/client (node-redis). */
 import { replyOf } from './faults.ts'
-import { within } from './limit.ts'
+import { Patience, within } from './limit.ts'
 import type { Settings } from './options.ts'
 import type { Confirmed, Transport, Wait } from './transport.ts'
 import type { Argument } from './wire/encode.ts'
@@ -30,27 +30,27 @@ export class NodeRedisTransport implements Transport {
   readonly joins = true
   onGap: () => void = () => undefined
   readonly #client: NodeRedisClient
-  readonly #patienceMs: number
+  readonly #patience: Patience
+  readonly #connectTimeoutMs: number
   #subscriber: Promise<NodeRedisClient> | null = null
   #listening: NodeRedisClient | null = null
   #closed = false
 
   constructor(client: NodeRedisClient, settings: Settings) {
     this.#client = client
-    this.#patienceMs = settings.commandTimeoutMs
+    this.#patience = new Patience(settings.commandTimeoutMs, this.where)
+    this.#connectTimeoutMs = settings.connectTimeoutMs
   }
 
   async open(): Promise<void> {
     await this.command(['PING'])
   }
 
-  async run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
-    try {
-      return await this.command(['EVALSHA', script.sha1, keys.length, ...keys, ...args])
-    } catch (error) {
-      if (!isNoScript(error)) throw error
-      return this.command(['EVAL', script.lua, keys.length, ...keys, ...args])
-    }
+  run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
+    const rest = [String(keys.length), ...keys, ...args.map(asText)]
+    return this.#patience.limit(this.#client.sendCommand(['EVALSHA', script.sha1, ...rest], PLAIN), (error) =>
+      isNoScript(error) ? this.#client.sendCommand(['EVAL', script.lua, ...rest], PLAIN) : null,
+    )
   }
 
   async runAndWait(script: Script, keys: readonly string[], args: readonly Argument[], wait: Wait): Promise<Confirmed> {
@@ -63,8 +63,7 @@ export class NodeRedisTransport implements Transport {
   }
 
   command(args: readonly Argument[]): Promise<unknown> {
-    const sending = this.#client.sendCommand(args.map(asText), PLAIN)
-    return within(sending, this.#patienceMs, this.where)
+    return this.#patience.limit(this.#client.sendCommand(args.map(asText), PLAIN))
   }
 
   async *scan(pattern: string): AsyncGenerator<readonly string[]> {
@@ -80,13 +79,13 @@ export class NodeRedisTransport implements Transport {
   async subscribe(channel: string, onMessage: (message: string) => void): Promise<void> {
     this.#subscriber ??= this.#listen()
     const subscriber = await this.#subscriber
-    await within(subscriber.subscribe(channel, onMessage), this.#patienceMs, this.where)
+    await this.#patience.limit(subscriber.subscribe(channel, onMessage))
   }
 
   async unsubscribe(channel: string): Promise<void> {
     const subscriber = this.#listening
     if (subscriber !== null && !this.#closed) {
-      await within(subscriber.unsubscribe(channel), this.#patienceMs, this.where)
+      await this.#patience.limit(subscriber.unsubscribe(channel))
     }
   }
 
@@ -112,7 +111,7 @@ export class NodeRedisTransport implements Transport {
       isFirst = false
     })
     try {
-      await within(subscriber.connect(), this.#patienceMs, this.where)
+      await within(subscriber.connect(), this.#connectTimeoutMs, this.where)
     } catch (error) {
       this.#subscriber = null
       if (subscriber.isOpen) subscriber.destroy()
