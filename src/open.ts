@@ -40,7 +40,12 @@ const SCHEMES: Record<string, Open> = {
 }
 
 /** What the query may hold besides options of Holdfast: settings of that store's own. */
+const REDIS_SETTINGS = ['commandTimeoutMs', 'retentionMs', 'replicas', 'replicasTimeoutMs'] as const
 const SETTINGS: Record<string, readonly string[]> = {
+  redis: REDIS_SETTINGS,
+  rediss: REDIS_SETTINGS,
+  'redis+sentinel': REDIS_SETTINGS,
+  'redis+cluster': REDIS_SETTINGS,
   mysql: ['connections'],
   postgres: ['schema', 'listenUrl', 'connections', 'sslmode'],
   postgresql: ['schema', 'listenUrl', 'connections', 'sslmode'],
@@ -144,7 +149,7 @@ function readStore(
 
 async function openRedis(url: StoreUrl, options: HoldfastOptions): Promise<Driver> {
   const { openRedisUrl } = await import('./drivers/redis/open.ts')
-  return openRedisUrl(`${url.scheme}:${url.rest}`, options)
+  return openRedisUrl(url, options)
 }
 
 function isDriver(store: unknown): store is Driver {
