@@ -6,6 +6,7 @@
 const KNOWN = {
   memory: { url: 'memory:bench', scope: 'process', bases: ['async-mutex', 'promise-chain'], heldLocks: 100_000 },
   sqlite: { url: 'sqlite:{folder}/bench.db', scope: 'host', bases: ['raw-sqlite'], heldLocks: 10_000 },
+  redis: { url: 'redis://127.0.0.1:6379', scope: 'network', bases: ['raw-ioredis', 'raw-push'], heldLocks: 10_000 },
   postgres: {
     url: 'postgres://postgres@127.0.0.1:5432/postgres',
     scope: 'network',

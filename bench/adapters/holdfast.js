@@ -1,6 +1,7 @@
 /** Holdfast itself, built, on any store: by its URL, or behind a counting driver where calls are asked for. */
 import { counting } from '../counting.js'
 import { isBuilt, loadBuilt } from '../load.js'
+import { ioredis } from '../redis.js'
 
 /** @typedef {import('../adapter.ts').Adapter} Adapter */
 /** @typedef {import('../../src/index.ts').Held} Held */
@@ -21,6 +22,11 @@ const DRIVERS = {
     /** @type {{ sqlite: (path: string) => Driver }} */
     const { sqlite } = await loadBuilt('drivers/sqlite/index.js')
     return sqlite(rest)
+  },
+  async redis(rest) {
+    /** @type {typeof import('../../src/drivers/redis/index.ts')} */
+    const { redis } = await loadBuilt('drivers/redis/index.js')
+    return redis(`redis:${rest}`)
   },
   async zookeeper(rest) {
     /** @type {typeof import('../../src/drivers/zookeeper/index.ts')} */
@@ -90,3 +96,30 @@ export const strict = adapter(
     only: ['uncontended', 'contended', 'tasks', 'idle'],
   },
 )
+
+/** On the client that a user has already. @type {Adapter} */
+export const overIoredis = {
+  name: 'holdfast-ioredis',
+  store: 'redis',
+  role: 'ours',
+  packages: ['ioredis'],
+  only: ['uncontended'],
+  async open({ url, ttlMs }) {
+    /** @type {typeof import('../../src/index.ts')} */
+    const { holdfast } = await loadBuilt('index.js')
+    /** @type {typeof import('../../src/drivers/redis/index.ts')} */
+    const { redis } = await loadBuilt('drivers/redis/index.js')
+    const client = await ioredis(url)
+    const hf = await holdfast(redis(/** @type {any} */ (client)), { ttlMs })
+    return {
+      lock(key) {
+        const mutex = hf.mutex(key)
+        return { acquire: () => mutex.acquire(), release: (held) => /** @type {Held} */ (held).release() }
+      },
+      async close() {
+        await hf.close()
+        client.disconnect()
+      },
+    }
+  },
+}

@@ -1,12 +1,13 @@
 /** Every adapter. A new one is a file here and a line below. */
 import { asyncMutex } from './async-mutex.js'
 import { etcd3 } from './etcd3.js'
-import { local, strict } from './holdfast.js'
+import { local, overIoredis, strict } from './holdfast.js'
 import { promiseChain } from './promise-chain.js'
 import { properLockfile } from './proper-lockfile.js'
 import { rawEtcd } from './raw-etcd.js'
 import { rawMysql } from './raw-mysql.js'
 import { rawPostgres } from './raw-postgres.js'
+import { rawIoredis, rawPush } from './raw-redis.js'
 import { leastSqlite, rawSqlite } from './raw-sqlite.js'
 import { rawZookeeper } from './raw-zookeeper.js'
 import { zkRecipe } from './zk-recipe.js'
@@ -15,6 +16,7 @@ import { zkRecipe } from './zk-recipe.js'
 export const adapters = [
   local,
   strict,
+  overIoredis,
   promiseChain,
   asyncMutex,
   rawSqlite,
@@ -22,6 +24,8 @@ export const adapters = [
   properLockfile,
   rawEtcd,
   etcd3,
+  rawIoredis,
+  rawPush,
   rawPostgres,
   rawMysql,
   rawZookeeper,

@@ -1,0 +1,23 @@
+/** A client of ioredis, as its users would make it; the only way that adapters get one. */
+import { load } from './load.js'
+
+/**
+ * @typedef {object} Client the members that are used here
+ * @property {(command: string, ...args: (string | number)[]) => Promise<unknown>} call
+ * @property {(key: string, value: string, ...options: (string | number)[]) => Promise<unknown>} set
+ * @property {(sha1: string, keys: number, ...args: (string | number)[]) => Promise<unknown>} evalsha
+ * @property {(channel: string) => Promise<unknown>} subscribe
+ * @property {(event: string, listener: (...args: unknown[]) => void) => unknown} on
+ * @property {(command: unknown, stream?: unknown) => unknown} sendCommand
+ * @property {() => Promise<unknown>} connect
+ * @property {() => void} disconnect
+ */
+
+/** @param {string} url @returns {Promise<Client>} connected */
+export async function ioredis(url) {
+  /** @type {{ Redis: new (url: string, options: object) => Client }} */
+  const { Redis } = await load('ioredis')
+  const client = new Redis(url, { lazyConnect: true })
+  await client.connect()
+  return client
+}
