@@ -8,18 +8,29 @@ export function readPlace(reply: unknown, entry: Entry, since: Instant): Place |
   if (reply === null || reply === undefined) return null
   if (!Array.isArray(reply)) return { token: BigInt(reply as number), ahead: 0, recheckMs: null, since, wanted: false }
   const [token, ahead, recheckMs, wanted] = reply.map(Number) as [number, number, number, number]
-  if (token === -1) {
-    throw new CapacityMismatchError(
-      `line ${JSON.stringify(entry.line)} has capacity ${ahead} while it is in use, asked for ${entry.capacity}`,
-      { line: entry.line },
-    )
-  }
+  if (token === -1) throw mismatch(entry, ahead)
   return { token: BigInt(token), ahead, recheckMs: recheckMs < 0 ? null : recheckMs, since, wanted: wanted === 1 }
 }
 
 export function readPlaces(reply: unknown, entries: readonly Entry[], since: Instant): (Place | null)[] {
   const places = listOf(reply)
   return entries.map((entry, i) => readPlace(places[i], entry, since))
+}
+
+/** Places as `enter_all` gives them: all of them granted, or none taken. */
+export function readTogether(reply: unknown, entries: readonly Entry[], since: Instant): Place[] | null {
+  const [outcome, ...rest] = listOf(reply)
+  const [at, capacity] = rest.map(Number)
+  if (Number(outcome) === -1) throw mismatch(entries[(at ?? 0) - 1] as Entry, capacity ?? 0)
+  if (Number(outcome) === 0) return null
+  return readPlaces(rest, entries, since).filter((place) => place !== null)
+}
+
+function mismatch(entry: Entry, capacity: number): CapacityMismatchError {
+  return new CapacityMismatchError(
+    `line ${JSON.stringify(entry.line)} has capacity ${capacity} while it is in use, asked for ${entry.capacity}`,
+    { line: entry.line },
+  )
 }
 
 export function readCell(reply: unknown): CellView {

@@ -17,12 +17,12 @@ import {
   isGranted,
 } from '../../driver.ts'
 import { system } from '../../system.ts'
-import { listOf, readCell, readPlace, readPlaces, readView } from './answers.ts'
+import { listOf, readCell, readPlace, readPlaces, readTogether, readView } from './answers.ts'
 import { kindOf, replyOf, translate } from './faults.ts'
 import { Inbox } from './inbox.ts'
 import { Keys } from './keys.ts'
 import type { Settings } from './options.ts'
-import { BREAK, ENTER, LEAVE, OBSERVE, SWAP, TAKE, TOUCH, VIEW } from './scripts.generated.ts'
+import { BREAK, ENTER, ENTER_ALL, LEAVE, OBSERVE, RENAME, SWAP, TAKE, TOUCH, VIEW } from './scripts.generated.ts'
 import { survey } from './survey.ts'
 import type { Transport, Wait } from './transport.ts'
 import type { Argument } from './wire/encode.ts'
@@ -30,6 +30,8 @@ import { type Script, script } from './wire/script.ts'
 
 const SCRIPTS = {
   enter: script(ENTER),
+  enterAll: script(ENTER_ALL),
+  rename: script(RENAME),
   touch: script(TOUCH),
   leave: script(LEAVE),
   break: script(BREAK),
@@ -118,7 +120,7 @@ export class RedisDriver implements Driver {
         const args: Argument[] = [this.#retentionMs]
         for (const same of lines) args.push(same.length, ...same.map(({ id }) => id))
         const asked = lines.flat()
-        const reply = await this.#renew(keys, args, asked[0]?.line)
+        const reply = await this.#renew(SCRIPTS.touch, keys, args, asked[0]?.line)
         for (const [i, place] of readPlaces(reply, asked, since).entries()) places.set(asked[i] as Entry, place)
       }),
     )
@@ -180,6 +182,22 @@ export class RedisDriver implements Driver {
     return Number(await this.#run(SCRIPTS.break, this.#keys.line(line), [now ? 1 : 0, this.#retentionMs], line))
   }
 
+  async enterAll(entries: readonly Entry[]): Promise<Place[] | null> {
+    const lines = new Set(entries.map(({ line }) => line))
+    // A script sees one node of a cluster, and each line has a slot of its own. With replicas to wait for, each grant by itself.
+    if (!this.#transport.joins || this.#wait !== null || lines.size < entries.length) return null
+    const since = instant(system)
+    const keys = entries.flatMap(({ line }) => this.#keys.line(line))
+    const args = [this.#retentionMs, ...entries.map((entry) => this.#sent(entry))]
+    return readTogether(await this.#run(SCRIPTS.enterAll, keys, args), entries, since)
+  }
+
+  async rename(entry: Entry, id: string): Promise<Place | null> {
+    const since = instant(system)
+    const args = [entry.id, this.#sent({ ...entry, id }), this.#retentionMs]
+    return readPlace(await this.#renew(SCRIPTS.rename, this.#keys.line(entry.line), args, entry.line), entry, since)
+  }
+
   async take(key: string, demand: Demand): Promise<Taken> {
     const { cost, burst, unit, drain, shutAfter, shutMs } = demand
     const args = [cost, burst, unit, drain, shutAfter, shutMs]
@@ -216,11 +234,11 @@ export class RedisDriver implements Driver {
   }
 
   /** A renewal that too few replicas have moves no deadline: the caller must take it for unanswered. */
-  async #renew(keys: readonly string[], args: readonly Argument[], line: string | undefined): Promise<unknown> {
+  async #renew(of: Script, keys: readonly string[], args: readonly Argument[], line?: string): Promise<unknown> {
     const wait = this.#wait
-    if (wait === null) return this.#run(SCRIPTS.touch, keys, args, line)
+    if (wait === null) return this.#run(of, keys, args, line)
     try {
-      const { reply, replicas } = await this.#transport.runAndWait(SCRIPTS.touch, keys, args, wait)
+      const { reply, replicas } = await this.#transport.runAndWait(of, keys, args, wait)
       if (replicas >= wait.replicas) return reply
       throw new StoreUnreachableError(`only ${replicas} of ${wait.replicas} replicas confirmed a renewal in time`)
     } catch (error) {

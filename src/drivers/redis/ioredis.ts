@@ -44,6 +44,8 @@ export class IoredisTransport implements Transport {
   readonly #turn = new Turn()
   readonly #connectTimeoutMs: number
   readonly #listeners = new Map<string, (message: string) => void>()
+  /** A cluster picks among its primaries by itself. */
+  readonly #sockets = (): Corkable[] => this.#primaries().flatMap(({ stream }) => stream ?? [])
   #subscriber: Promise<IoredisClient> | null = null
   #listening: IoredisClient | null = null
   #closed = false
@@ -70,8 +72,7 @@ export class IoredisTransport implements Transport {
 
   run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
     const client = this.#client
-    // A cluster picks the socket itself.
-    if (this.joins && client.status === 'ready' && client.stream) this.#turn.join(client.stream)
+    if (client.status === 'ready') this.#turn.join(this.#sockets)
     return this.#patience.limit(client.call('evalsha', script.sha1, keys.length, ...keys, ...args), (error) =>
       isNoScript(error) ? client.call('eval', script.lua, keys.length, ...keys, ...args) : null,
     )

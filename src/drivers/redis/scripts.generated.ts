@@ -244,6 +244,37 @@ end
 keepQueue(line, lapse, ttl)
 line.dirty = true
 end
+local function renewPlace(line, number, place, now)
+place.lapse = now + 1 + place.ttl
+if number <= line.granted then
+if line.used == place.weight or place.lapse < line.lapsesFrom then line.lapsesFrom = place.lapse end
+end
+putPlace(line, number, place)
+end
+local function hasRoom(line, place)
+return line.granted == line.tail and line.used + place.weight <= place.capacity
+end
+local function addPlace(line, place, fits)
+if line.token >= place.token then place.token = line.token + 1 end
+line.token = place.token
+line.capacity = place.capacity
+line.tail = line.tail + 1
+line.count = line.count + 1
+line.changed, line.dirty = true, true
+if line.count == 1 then
+line.head, line.granted, line.lapsesFrom = line.tail, line.tail - 1, NEVER
+line.front = place
+else
+redis.call('HSET', line.queue, line.tail, writePlace(place), place.id, line.tail)
+keepQueue(line, place.lapse, place.ttl)
+end
+if fits then
+line.granted = line.tail
+line.used = line.used + place.weight
+if place.lapse < line.lapsesFrom then line.lapsesFrom = place.lapse end
+end
+return line.tail
+end
 local raw = redis.call('GET', KEYS[1])
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -533,6 +564,37 @@ end
 keepQueue(line, lapse, ttl)
 line.dirty = true
 end
+local function renewPlace(line, number, place, now)
+place.lapse = now + 1 + place.ttl
+if number <= line.granted then
+if line.used == place.weight or place.lapse < line.lapsesFrom then line.lapsesFrom = place.lapse end
+end
+putPlace(line, number, place)
+end
+local function hasRoom(line, place)
+return line.granted == line.tail and line.used + place.weight <= place.capacity
+end
+local function addPlace(line, place, fits)
+if line.token >= place.token then place.token = line.token + 1 end
+line.token = place.token
+line.capacity = place.capacity
+line.tail = line.tail + 1
+line.count = line.count + 1
+line.changed, line.dirty = true, true
+if line.count == 1 then
+line.head, line.granted, line.lapsesFrom = line.tail, line.tail - 1, NEVER
+line.front = place
+else
+redis.call('HSET', line.queue, line.tail, writePlace(place), place.id, line.tail)
+keepQueue(line, place.lapse, place.ttl)
+end
+if fits then
+line.granted = line.tail
+line.used = line.used + place.weight
+if place.lapse < line.lapsesFrom then line.lapsesFrom = place.lapse end
+end
+return line.tail
+end
 local ttl = tonumber(ARGV[2])
 local place = makePlace(token, now + 1 + ttl, ARGV[1])
 local line = loadLine(KEYS[1], KEYS[2], ARGV[3] - ttl, raw)
@@ -547,9 +609,7 @@ if present.lapse <= now then
 removePlace(line, number, present)
 settleLine(line, now)
 elseif not present.broken then
-present.lapse = now + 1 + present.ttl
-if line.used == present.weight and number <= line.granted then line.lapsesFrom = present.lapse end
-putPlace(line, number, present)
+renewPlace(line, number, present, now)
 answer = answerFor(line, number, present, now)
 end
 elseif isBuried(line, place.id, now) then
@@ -557,9 +617,272 @@ answer = false
 elseif line.count > 0 and line.capacity ~= place.capacity then
 answer = { -1, line.capacity }
 else
-local fits = line.granted == line.tail and line.used + place.weight <= place.capacity
+local fits = hasRoom(line, place)
 if fits or ARGV[4] == '1' then
-if line.token >= token then place.token = line.token + 1 end
+answer = answerFor(line, addPlace(line, place, fits), place, now)
+end
+end
+saveLine(line, now)
+tellLine(line, now)
+return answer
+`
+
+export const ENTER_ALL: string = `local HEADER = '<c3I4dI4I4I4I4I4I4I4I6I6I6I6'
+local HEADER_BYTES = 67
+local GRAVES_PER_CALL = 16
+local NEVER = 281474976710655
+local function makePlace(token, lapse, sent)
+local capacity, ttl, weight, broken, id, inbox = struct.unpack('c7c8c7c1c32c16', sent)
+return {
+token = token, lapse = lapse, sent = sent, id = id, inbox = inbox, broken = broken == '1',
+capacity = tonumber(capacity), ttl = tonumber(ttl), weight = tonumber(weight),
+}
+end
+local function readPlace(raw, from)
+local token, lapse = struct.unpack('<dI6', raw, from)
+return makePlace(token, lapse, string.sub(raw, from + 14))
+end
+local function writePlace(place)
+return struct.pack('<dI6', place.token, place.lapse) .. place.sent
+end
+local function breakPlace(place)
+place.broken = true
+place.sent = string.sub(place.sent, 1, 22) .. '1' .. string.sub(place.sent, 24)
+end
+local function loadLine(key, queue, retention, raw)
+local line = {
+key = key, queue = queue, retention = retention,
+capacity = 0, token = 0, used = 0, count = 0, head = 0, granted = 0, tail = 0,
+graveHead = 0, graveTail = 0, observed = 0, lapsesFrom = 0, queueKeep = 0, keep = 0, pushes = {},
+latest = 0, dirty = false, changed = false,
+}
+if not raw then return line end
+local form = string.sub(raw, 1, 3)
+if form == 'hf0' then
+line.keep, line.token = struct.unpack('<I6d', raw, 4)
+elseif form == 'hf1' then
+local front = readPlace(raw, 10)
+line.keep = struct.unpack('<I6', raw, 4)
+line.front, line.token, line.used, line.lapsesFrom = front, front.token, front.weight, front.lapse
+line.capacity = front.capacity
+line.count, line.head, line.granted, line.tail = 1, 1, 1, 1
+elseif form == 'hf2' then
+local _
+_, line.capacity, line.token, line.used, line.count, line.head, line.granted, line.tail, line.graveHead,
+line.graveTail, line.observed, line.lapsesFrom, line.queueKeep, line.keep = struct.unpack(HEADER, raw)
+if #raw > HEADER_BYTES then line.front = readPlace(raw, HEADER_BYTES + 1) end
+else
+return nil
+end
+return line
+end
+local function saveLine(line, now)
+if not line.dirty then return end
+local front, retention, before = line.front, line.retention, line.keep
+local needed = math.max(now, front and front.lapse or 0, line.latest) + retention
+if line.observed > needed then needed = line.observed end
+local isEmpty = line.count == 0 and line.graveTail == line.graveHead and line.observed <= now
+if line.keep < needed or (isEmpty and line.keep > needed + 2 * retention) then line.keep = needed + retention end
+local raw
+if isEmpty then
+raw = struct.pack('<c3I6d', 'hf0', line.keep, line.token)
+elseif line.count == 1 and line.graveTail == line.graveHead and line.observed <= now and front.token == line.token then
+raw = struct.pack('<c3I6', 'hf1', line.keep) .. writePlace(front)
+else
+if line.count < 2 and line.graveTail == line.graveHead then line.queueKeep = 0 end
+raw = struct.pack(
+HEADER, 'hf2', line.capacity, line.token, line.used, line.count, line.head, line.granted, line.tail,
+line.graveHead, line.graveTail, line.observed, line.lapsesFrom, line.queueKeep, line.keep
+)
+if front then raw = raw .. writePlace(front) end
+end
+if line.keep == before then
+local written = redis.pcall('SET', line.key, raw, 'KEEPTTL')
+if not written.err then return end
+end
+local written = redis.pcall('SET', line.key, raw, 'PXAT', line.keep)
+if written.err then
+redis.call('PEXPIREAT', line.key, line.keep)
+redis.call('SET', line.key, raw, 'KEEPTTL')
+end
+end
+local function keepQueue(line, lapse, ttl)
+if lapse > line.latest then line.latest = lapse end
+if lapse <= line.queueKeep then return end
+line.queueKeep = lapse + ttl
+redis.call('PEXPIREAT', line.queue, line.queueKeep)
+end
+local function putPlace(line, number, place)
+line.dirty = true
+if number == line.head then
+line.front = place
+else
+local written = redis.pcall('HSET', line.queue, number, writePlace(place))
+if type(written) == 'table' then
+redis.call('PEXPIREAT', line.queue, line.queueKeep)
+redis.call('HSET', line.queue, number, writePlace(place))
+end
+keepQueue(line, place.lapse, place.ttl)
+end
+end
+local function getPlace(line, number)
+if number == line.head then return line.front end
+local raw = redis.call('HGET', line.queue, number)
+return raw and readPlace(raw, 1)
+end
+local function findPlace(line, id)
+if line.count == 0 then return nil end
+if line.front and line.front.id == id then return line.front, line.head end
+if line.count == 1 then return nil end
+local number = tonumber(redis.call('HGET', line.queue, id))
+if not number or number <= line.head or number > line.tail then return nil end
+local place = getPlace(line, number)
+if place and place.id == id then return place, number end
+end
+local function removePlace(line, number, place)
+line.changed, line.dirty = true, true
+line.count = line.count - 1
+if number <= line.granted then line.used = line.used - place.weight end
+if number ~= line.head then
+redis.call('HDEL', line.queue, number, place.id)
+return
+end
+line.front = nil
+if line.count > 0 then
+for next = number + 1, line.tail do
+local raw = redis.call('HGET', line.queue, next)
+if raw then
+line.front, line.head = readPlace(raw, 1), next
+redis.call('HDEL', line.queue, next, line.front.id)
+return
+end
+end
+end
+line.count, line.used, line.head, line.granted, line.tail, line.lapsesFrom = 0, 0, 0, 0, 0, 0
+end
+local function pushTo(line, place, message)
+local pushes = line.pushes
+pushes[place.inbox] = pushes[place.inbox] and pushes[place.inbox] .. ',' .. message or message
+end
+local function settleLine(line, now)
+if line.count > 0 and now >= line.lapsesFrom then
+local from = NEVER
+for number = line.head, line.granted do
+local place = line.count > 0 and getPlace(line, number)
+if place then
+if place.lapse <= now then
+removePlace(line, number, place)
+elseif place.lapse < from then
+from = place.lapse
+end
+end
+end
+line.lapsesFrom = from
+line.dirty = true
+end
+if line.granted < line.head then line.granted = line.head - 1 end
+if line.count == 0 then return end
+if line.used == 0 then line.lapsesFrom = NEVER end
+for number = line.granted + 1, line.tail do
+local place = getPlace(line, number)
+if place then
+if place.lapse <= now then
+removePlace(line, number, place)
+if line.count == 0 then return end
+elseif line.used + place.weight <= line.capacity then
+line.used = line.used + place.weight
+line.granted = number
+line.changed, line.dirty = true, true
+if place.lapse < line.lapsesFrom then line.lapsesFrom = place.lapse end
+pushTo(line, place, place.id .. string.format(' %.0f', place.token))
+else
+return
+end
+else
+line.granted = number
+end
+end
+end
+local function renumberLine(line)
+if line.tail - line.head < 2 * line.count + 256 and line.tail < 2000000000 then return end
+local fields = redis.call('HGETALL', line.queue)
+local numbers, places = {}, {}
+for i = 1, #fields, 2 do
+local number = #fields[i] <= 10 and tonumber(fields[i])
+if number and number > line.head and number <= line.tail then
+numbers[#numbers + 1] = number
+places[number] = fields[i + 1]
+end
+end
+table.sort(numbers)
+local granted = 1
+for i, number in ipairs(numbers) do
+if number <= line.granted then granted = i + 1 end
+if number ~= i + 1 then
+redis.call('HSET', line.queue, i + 1, places[number], readPlace(places[number], 1).id, i + 1)
+redis.call('HDEL', line.queue, number)
+end
+end
+line.head, line.granted, line.tail, line.count = 1, granted, #numbers + 1, #numbers + 1
+line.dirty = true
+end
+local function tellLine(line, now)
+for inbox, message in pairs(line.pushes) do
+redis.call('PUBLISH', string.match(line.key, '^[^{]*') .. 'inbox:' .. inbox, message)
+end
+if line.changed and line.observed > now then redis.call('PUBLISH', line.key .. ':o', '') end
+end
+local function answerFor(line, number, place, now)
+local wanted = number < line.tail and line.count > 1 and 1 or 0
+if number <= line.granted then return { place.token, line.used - place.weight, -1, wanted } end
+local recheck = line.lapsesFrom
+if line.capacity > 1 and number > line.granted + 1 then
+local blocker = getPlace(line, line.granted + 1)
+if blocker and blocker.lapse < recheck then recheck = blocker.lapse end
+end
+return { place.token, math.max(line.used, line.capacity - place.weight + 1), math.max(0, recheck - now), wanted }
+end
+local function clearGraves(line, now)
+local left = GRAVES_PER_CALL
+while line.graveHead < line.graveTail and left > 0 do
+local id = redis.call('HGET', line.queue, 'g' .. line.graveHead)
+if id then
+local ends = redis.call('HGET', line.queue, 'x' .. id)
+if ends and tonumber(ends) > now then return end
+redis.call('HDEL', line.queue, 'g' .. line.graveHead, 'x' .. id)
+end
+line.dirty = true
+line.graveHead = line.graveHead + 1
+left = left - 1
+end
+end
+local function isBuried(line, id, now)
+if line.graveHead == line.graveTail then return false end
+local ends = redis.call('HGET', line.queue, 'x' .. id)
+return ends and tonumber(ends) > now
+end
+local function buryId(line, id, now, ttl)
+clearGraves(line, now)
+local lapse = now + 1 + ttl
+if redis.call('HSET', line.queue, 'x' .. id, string.format('%.0f', lapse)) == 1 then
+redis.call('HSET', line.queue, 'g' .. line.graveTail, id)
+line.graveTail = line.graveTail + 1
+end
+keepQueue(line, lapse, ttl)
+line.dirty = true
+end
+local function renewPlace(line, number, place, now)
+place.lapse = now + 1 + place.ttl
+if number <= line.granted then
+if line.used == place.weight or place.lapse < line.lapsesFrom then line.lapsesFrom = place.lapse end
+end
+putPlace(line, number, place)
+end
+local function hasRoom(line, place)
+return line.granted == line.tail and line.used + place.weight <= place.capacity
+end
+local function addPlace(line, place, fits)
+if line.token >= place.token then place.token = line.token + 1 end
 line.token = place.token
 line.capacity = place.capacity
 line.tail = line.tail + 1
@@ -570,18 +893,54 @@ line.head, line.granted, line.lapsesFrom = line.tail, line.tail - 1, NEVER
 line.front = place
 else
 redis.call('HSET', line.queue, line.tail, writePlace(place), place.id, line.tail)
-keepQueue(line, place.lapse, ttl)
+keepQueue(line, place.lapse, place.ttl)
 end
 if fits then
 line.granted = line.tail
 line.used = line.used + place.weight
 if place.lapse < line.lapsesFrom then line.lapsesFrom = place.lapse end
 end
-answer = answerFor(line, line.tail, place, now)
+return line.tail
+end
+local time = redis.call('TIME')
+local token = time[1] * 1000000 + time[2]
+local now = math.floor(token / 1000)
+local lines, places, present = {}, {}, {}
+for i = 1, #KEYS, 2 do
+local line = loadLine(KEYS[i], KEYS[i + 1], tonumber(ARGV[1]), redis.call('GET', KEYS[i]))
+if not line then return redis.error_reply('WRONGTYPE another program keeps a string under the key ' .. KEYS[i]) end
+lines[#lines + 1] = line
+end
+local answer
+for n, line in ipairs(lines) do
+local place = makePlace(token, 0, ARGV[n + 1])
+place.lapse = now + 1 + place.ttl
+places[n] = place
+settleLine(line, now)
+if line.count > 0 then renumberLine(line) end
+local known, number = findPlace(line, place.id)
+if known then
+if known.broken or number > line.granted then answer = { 0 } end
+places[n], present[n] = known, number
+elseif line.count > 0 and line.capacity ~= place.capacity then
+answer = { -1, n, line.capacity }
+elseif isBuried(line, place.id, now) or not hasRoom(line, place) then
+answer = { 0 }
+end
+if answer then break end
+end
+if not answer then
+answer = { 1 }
+for n, line in ipairs(lines) do
+local number = present[n]
+if number then renewPlace(line, number, places[n], now) else number = addPlace(line, places[n], true) end
+answer[n + 1] = answerFor(line, number, places[n], now)
 end
 end
+for _, line in ipairs(lines) do
 saveLine(line, now)
 tellLine(line, now)
+end
 return answer
 `
 
@@ -839,6 +1198,37 @@ line.graveTail = line.graveTail + 1
 end
 keepQueue(line, lapse, ttl)
 line.dirty = true
+end
+local function renewPlace(line, number, place, now)
+place.lapse = now + 1 + place.ttl
+if number <= line.granted then
+if line.used == place.weight or place.lapse < line.lapsesFrom then line.lapsesFrom = place.lapse end
+end
+putPlace(line, number, place)
+end
+local function hasRoom(line, place)
+return line.granted == line.tail and line.used + place.weight <= place.capacity
+end
+local function addPlace(line, place, fits)
+if line.token >= place.token then place.token = line.token + 1 end
+line.token = place.token
+line.capacity = place.capacity
+line.tail = line.tail + 1
+line.count = line.count + 1
+line.changed, line.dirty = true, true
+if line.count == 1 then
+line.head, line.granted, line.lapsesFrom = line.tail, line.tail - 1, NEVER
+line.front = place
+else
+redis.call('HSET', line.queue, line.tail, writePlace(place), place.id, line.tail)
+keepQueue(line, place.lapse, place.ttl)
+end
+if fits then
+line.granted = line.tail
+line.used = line.used + place.weight
+if place.lapse < line.lapsesFrom then line.lapsesFrom = place.lapse end
+end
+return line.tail
 end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -1105,6 +1495,37 @@ end
 keepQueue(line, lapse, ttl)
 line.dirty = true
 end
+local function renewPlace(line, number, place, now)
+place.lapse = now + 1 + place.ttl
+if number <= line.granted then
+if line.used == place.weight or place.lapse < line.lapsesFrom then line.lapsesFrom = place.lapse end
+end
+putPlace(line, number, place)
+end
+local function hasRoom(line, place)
+return line.granted == line.tail and line.used + place.weight <= place.capacity
+end
+local function addPlace(line, place, fits)
+if line.token >= place.token then place.token = line.token + 1 end
+line.token = place.token
+line.capacity = place.capacity
+line.tail = line.tail + 1
+line.count = line.count + 1
+line.changed, line.dirty = true, true
+if line.count == 1 then
+line.head, line.granted, line.lapsesFrom = line.tail, line.tail - 1, NEVER
+line.front = place
+else
+redis.call('HSET', line.queue, line.tail, writePlace(place), place.id, line.tail)
+keepQueue(line, place.lapse, place.ttl)
+end
+if fits then
+line.granted = line.tail
+line.used = line.used + place.weight
+if place.lapse < line.lapsesFrom then line.lapsesFrom = place.lapse end
+end
+return line.tail
+end
 local raw = redis.call('GET', KEYS[1])
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -1114,6 +1535,312 @@ line.observed = math.max(line.observed, now + tonumber(ARGV[1]))
 line.dirty = true
 saveLine(line, now)
 return 1
+`
+
+export const RENAME: string = `local HEADER = '<c3I4dI4I4I4I4I4I4I4I6I6I6I6'
+local HEADER_BYTES = 67
+local GRAVES_PER_CALL = 16
+local NEVER = 281474976710655
+local function makePlace(token, lapse, sent)
+local capacity, ttl, weight, broken, id, inbox = struct.unpack('c7c8c7c1c32c16', sent)
+return {
+token = token, lapse = lapse, sent = sent, id = id, inbox = inbox, broken = broken == '1',
+capacity = tonumber(capacity), ttl = tonumber(ttl), weight = tonumber(weight),
+}
+end
+local function readPlace(raw, from)
+local token, lapse = struct.unpack('<dI6', raw, from)
+return makePlace(token, lapse, string.sub(raw, from + 14))
+end
+local function writePlace(place)
+return struct.pack('<dI6', place.token, place.lapse) .. place.sent
+end
+local function breakPlace(place)
+place.broken = true
+place.sent = string.sub(place.sent, 1, 22) .. '1' .. string.sub(place.sent, 24)
+end
+local function loadLine(key, queue, retention, raw)
+local line = {
+key = key, queue = queue, retention = retention,
+capacity = 0, token = 0, used = 0, count = 0, head = 0, granted = 0, tail = 0,
+graveHead = 0, graveTail = 0, observed = 0, lapsesFrom = 0, queueKeep = 0, keep = 0, pushes = {},
+latest = 0, dirty = false, changed = false,
+}
+if not raw then return line end
+local form = string.sub(raw, 1, 3)
+if form == 'hf0' then
+line.keep, line.token = struct.unpack('<I6d', raw, 4)
+elseif form == 'hf1' then
+local front = readPlace(raw, 10)
+line.keep = struct.unpack('<I6', raw, 4)
+line.front, line.token, line.used, line.lapsesFrom = front, front.token, front.weight, front.lapse
+line.capacity = front.capacity
+line.count, line.head, line.granted, line.tail = 1, 1, 1, 1
+elseif form == 'hf2' then
+local _
+_, line.capacity, line.token, line.used, line.count, line.head, line.granted, line.tail, line.graveHead,
+line.graveTail, line.observed, line.lapsesFrom, line.queueKeep, line.keep = struct.unpack(HEADER, raw)
+if #raw > HEADER_BYTES then line.front = readPlace(raw, HEADER_BYTES + 1) end
+else
+return nil
+end
+return line
+end
+local function saveLine(line, now)
+if not line.dirty then return end
+local front, retention, before = line.front, line.retention, line.keep
+local needed = math.max(now, front and front.lapse or 0, line.latest) + retention
+if line.observed > needed then needed = line.observed end
+local isEmpty = line.count == 0 and line.graveTail == line.graveHead and line.observed <= now
+if line.keep < needed or (isEmpty and line.keep > needed + 2 * retention) then line.keep = needed + retention end
+local raw
+if isEmpty then
+raw = struct.pack('<c3I6d', 'hf0', line.keep, line.token)
+elseif line.count == 1 and line.graveTail == line.graveHead and line.observed <= now and front.token == line.token then
+raw = struct.pack('<c3I6', 'hf1', line.keep) .. writePlace(front)
+else
+if line.count < 2 and line.graveTail == line.graveHead then line.queueKeep = 0 end
+raw = struct.pack(
+HEADER, 'hf2', line.capacity, line.token, line.used, line.count, line.head, line.granted, line.tail,
+line.graveHead, line.graveTail, line.observed, line.lapsesFrom, line.queueKeep, line.keep
+)
+if front then raw = raw .. writePlace(front) end
+end
+if line.keep == before then
+local written = redis.pcall('SET', line.key, raw, 'KEEPTTL')
+if not written.err then return end
+end
+local written = redis.pcall('SET', line.key, raw, 'PXAT', line.keep)
+if written.err then
+redis.call('PEXPIREAT', line.key, line.keep)
+redis.call('SET', line.key, raw, 'KEEPTTL')
+end
+end
+local function keepQueue(line, lapse, ttl)
+if lapse > line.latest then line.latest = lapse end
+if lapse <= line.queueKeep then return end
+line.queueKeep = lapse + ttl
+redis.call('PEXPIREAT', line.queue, line.queueKeep)
+end
+local function putPlace(line, number, place)
+line.dirty = true
+if number == line.head then
+line.front = place
+else
+local written = redis.pcall('HSET', line.queue, number, writePlace(place))
+if type(written) == 'table' then
+redis.call('PEXPIREAT', line.queue, line.queueKeep)
+redis.call('HSET', line.queue, number, writePlace(place))
+end
+keepQueue(line, place.lapse, place.ttl)
+end
+end
+local function getPlace(line, number)
+if number == line.head then return line.front end
+local raw = redis.call('HGET', line.queue, number)
+return raw and readPlace(raw, 1)
+end
+local function findPlace(line, id)
+if line.count == 0 then return nil end
+if line.front and line.front.id == id then return line.front, line.head end
+if line.count == 1 then return nil end
+local number = tonumber(redis.call('HGET', line.queue, id))
+if not number or number <= line.head or number > line.tail then return nil end
+local place = getPlace(line, number)
+if place and place.id == id then return place, number end
+end
+local function removePlace(line, number, place)
+line.changed, line.dirty = true, true
+line.count = line.count - 1
+if number <= line.granted then line.used = line.used - place.weight end
+if number ~= line.head then
+redis.call('HDEL', line.queue, number, place.id)
+return
+end
+line.front = nil
+if line.count > 0 then
+for next = number + 1, line.tail do
+local raw = redis.call('HGET', line.queue, next)
+if raw then
+line.front, line.head = readPlace(raw, 1), next
+redis.call('HDEL', line.queue, next, line.front.id)
+return
+end
+end
+end
+line.count, line.used, line.head, line.granted, line.tail, line.lapsesFrom = 0, 0, 0, 0, 0, 0
+end
+local function pushTo(line, place, message)
+local pushes = line.pushes
+pushes[place.inbox] = pushes[place.inbox] and pushes[place.inbox] .. ',' .. message or message
+end
+local function settleLine(line, now)
+if line.count > 0 and now >= line.lapsesFrom then
+local from = NEVER
+for number = line.head, line.granted do
+local place = line.count > 0 and getPlace(line, number)
+if place then
+if place.lapse <= now then
+removePlace(line, number, place)
+elseif place.lapse < from then
+from = place.lapse
+end
+end
+end
+line.lapsesFrom = from
+line.dirty = true
+end
+if line.granted < line.head then line.granted = line.head - 1 end
+if line.count == 0 then return end
+if line.used == 0 then line.lapsesFrom = NEVER end
+for number = line.granted + 1, line.tail do
+local place = getPlace(line, number)
+if place then
+if place.lapse <= now then
+removePlace(line, number, place)
+if line.count == 0 then return end
+elseif line.used + place.weight <= line.capacity then
+line.used = line.used + place.weight
+line.granted = number
+line.changed, line.dirty = true, true
+if place.lapse < line.lapsesFrom then line.lapsesFrom = place.lapse end
+pushTo(line, place, place.id .. string.format(' %.0f', place.token))
+else
+return
+end
+else
+line.granted = number
+end
+end
+end
+local function renumberLine(line)
+if line.tail - line.head < 2 * line.count + 256 and line.tail < 2000000000 then return end
+local fields = redis.call('HGETALL', line.queue)
+local numbers, places = {}, {}
+for i = 1, #fields, 2 do
+local number = #fields[i] <= 10 and tonumber(fields[i])
+if number and number > line.head and number <= line.tail then
+numbers[#numbers + 1] = number
+places[number] = fields[i + 1]
+end
+end
+table.sort(numbers)
+local granted = 1
+for i, number in ipairs(numbers) do
+if number <= line.granted then granted = i + 1 end
+if number ~= i + 1 then
+redis.call('HSET', line.queue, i + 1, places[number], readPlace(places[number], 1).id, i + 1)
+redis.call('HDEL', line.queue, number)
+end
+end
+line.head, line.granted, line.tail, line.count = 1, granted, #numbers + 1, #numbers + 1
+line.dirty = true
+end
+local function tellLine(line, now)
+for inbox, message in pairs(line.pushes) do
+redis.call('PUBLISH', string.match(line.key, '^[^{]*') .. 'inbox:' .. inbox, message)
+end
+if line.changed and line.observed > now then redis.call('PUBLISH', line.key .. ':o', '') end
+end
+local function answerFor(line, number, place, now)
+local wanted = number < line.tail and line.count > 1 and 1 or 0
+if number <= line.granted then return { place.token, line.used - place.weight, -1, wanted } end
+local recheck = line.lapsesFrom
+if line.capacity > 1 and number > line.granted + 1 then
+local blocker = getPlace(line, line.granted + 1)
+if blocker and blocker.lapse < recheck then recheck = blocker.lapse end
+end
+return { place.token, math.max(line.used, line.capacity - place.weight + 1), math.max(0, recheck - now), wanted }
+end
+local function clearGraves(line, now)
+local left = GRAVES_PER_CALL
+while line.graveHead < line.graveTail and left > 0 do
+local id = redis.call('HGET', line.queue, 'g' .. line.graveHead)
+if id then
+local ends = redis.call('HGET', line.queue, 'x' .. id)
+if ends and tonumber(ends) > now then return end
+redis.call('HDEL', line.queue, 'g' .. line.graveHead, 'x' .. id)
+end
+line.dirty = true
+line.graveHead = line.graveHead + 1
+left = left - 1
+end
+end
+local function isBuried(line, id, now)
+if line.graveHead == line.graveTail then return false end
+local ends = redis.call('HGET', line.queue, 'x' .. id)
+return ends and tonumber(ends) > now
+end
+local function buryId(line, id, now, ttl)
+clearGraves(line, now)
+local lapse = now + 1 + ttl
+if redis.call('HSET', line.queue, 'x' .. id, string.format('%.0f', lapse)) == 1 then
+redis.call('HSET', line.queue, 'g' .. line.graveTail, id)
+line.graveTail = line.graveTail + 1
+end
+keepQueue(line, lapse, ttl)
+line.dirty = true
+end
+local function renewPlace(line, number, place, now)
+place.lapse = now + 1 + place.ttl
+if number <= line.granted then
+if line.used == place.weight or place.lapse < line.lapsesFrom then line.lapsesFrom = place.lapse end
+end
+putPlace(line, number, place)
+end
+local function hasRoom(line, place)
+return line.granted == line.tail and line.used + place.weight <= place.capacity
+end
+local function addPlace(line, place, fits)
+if line.token >= place.token then place.token = line.token + 1 end
+line.token = place.token
+line.capacity = place.capacity
+line.tail = line.tail + 1
+line.count = line.count + 1
+line.changed, line.dirty = true, true
+if line.count == 1 then
+line.head, line.granted, line.lapsesFrom = line.tail, line.tail - 1, NEVER
+line.front = place
+else
+redis.call('HSET', line.queue, line.tail, writePlace(place), place.id, line.tail)
+keepQueue(line, place.lapse, place.ttl)
+end
+if fits then
+line.granted = line.tail
+line.used = line.used + place.weight
+if place.lapse < line.lapsesFrom then line.lapsesFrom = place.lapse end
+end
+return line.tail
+end
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local line = loadLine(KEYS[1], KEYS[2], tonumber(ARGV[3]), redis.call('GET', KEYS[1]))
+if not line then return redis.error_reply('WRONGTYPE another program keeps a string under the key ' .. KEYS[1]) end
+settleLine(line, now)
+local sent = ARGV[2]
+local place, number = findPlace(line, ARGV[1])
+local isFirst = place ~= nil
+if not place then place, number = findPlace(line, string.sub(sent, 24, 55)) end
+local answer = false
+if place and place.lapse <= now then
+removePlace(line, number, place)
+settleLine(line, now)
+elseif place and not place.broken then
+sent = string.sub(place.sent, 1, 7) .. string.sub(sent, 8, 15) .. string.sub(place.sent, 16, 23) .. string.sub(sent, 24)
+local heir = makePlace(place.token, 0, sent)
+if isFirst then
+if number ~= line.head then
+redis.call('HSET', line.queue, heir.id, number)
+redis.call('HDEL', line.queue, place.id)
+end
+buryId(line, place.id, now, place.ttl)
+end
+renewPlace(line, number, heir, now)
+answer = answerFor(line, number, heir, now)
+end
+saveLine(line, now)
+tellLine(line, now)
+return answer
 `
 
 export const SET_NX_DELETE: string = `if not ARGV[1] or redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
@@ -1445,6 +2172,37 @@ end
 keepQueue(line, lapse, ttl)
 line.dirty = true
 end
+local function renewPlace(line, number, place, now)
+place.lapse = now + 1 + place.ttl
+if number <= line.granted then
+if line.used == place.weight or place.lapse < line.lapsesFrom then line.lapsesFrom = place.lapse end
+end
+putPlace(line, number, place)
+end
+local function hasRoom(line, place)
+return line.granted == line.tail and line.used + place.weight <= place.capacity
+end
+local function addPlace(line, place, fits)
+if line.token >= place.token then place.token = line.token + 1 end
+line.token = place.token
+line.capacity = place.capacity
+line.tail = line.tail + 1
+line.count = line.count + 1
+line.changed, line.dirty = true, true
+if line.count == 1 then
+line.head, line.granted, line.lapsesFrom = line.tail, line.tail - 1, NEVER
+line.front = place
+else
+redis.call('HSET', line.queue, line.tail, writePlace(place), place.id, line.tail)
+keepQueue(line, place.lapse, place.ttl)
+end
+if fits then
+line.granted = line.tail
+line.used = line.used + place.weight
+if place.lapse < line.lapsesFrom then line.lapsesFrom = place.lapse end
+end
+return line.tail
+end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local retention = tonumber(ARGV[1])
@@ -1459,9 +2217,7 @@ if place and place.lapse <= now then
 removePlace(line, number, place)
 settleLine(line, now)
 elseif place and not place.broken then
-place.lapse = now + 1 + place.ttl
-if line.used == place.weight and number <= line.granted then line.lapsesFrom = place.lapse end
-putPlace(line, number, place)
+renewPlace(line, number, place, now)
 answer = answerFor(line, number, place, now)
 end
 answers[#answers + 1] = answer
@@ -1748,6 +2504,37 @@ line.graveTail = line.graveTail + 1
 end
 keepQueue(line, lapse, ttl)
 line.dirty = true
+end
+local function renewPlace(line, number, place, now)
+place.lapse = now + 1 + place.ttl
+if number <= line.granted then
+if line.used == place.weight or place.lapse < line.lapsesFrom then line.lapsesFrom = place.lapse end
+end
+putPlace(line, number, place)
+end
+local function hasRoom(line, place)
+return line.granted == line.tail and line.used + place.weight <= place.capacity
+end
+local function addPlace(line, place, fits)
+if line.token >= place.token then place.token = line.token + 1 end
+line.token = place.token
+line.capacity = place.capacity
+line.tail = line.tail + 1
+line.count = line.count + 1
+line.changed, line.dirty = true, true
+if line.count == 1 then
+line.head, line.granted, line.lapsesFrom = line.tail, line.tail - 1, NEVER
+line.front = place
+else
+redis.call('HSET', line.queue, line.tail, writePlace(place), place.id, line.tail)
+keepQueue(line, place.lapse, place.ttl)
+end
+if fits then
+line.granted = line.tail
+line.used = line.used + place.weight
+if place.lapse < line.lapsesFrom then line.lapsesFrom = place.lapse end
+end
+return line.tail
 end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

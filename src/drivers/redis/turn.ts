@@ -10,22 +10,22 @@ export interface Corkable {
 }
 
 export class Turn {
-  #stream: Corkable | null = null
-  #corked = false
+  #begun = false
+  #corked: readonly Corkable[] = []
   readonly #end = (): void => {
-    if (this.#corked) this.#stream?.uncork?.()
-    this.#corked = false
-    this.#stream = null
+    for (const socket of this.#corked) socket.uncork?.()
+    this.#corked = []
+    this.#begun = false
   }
 
-  /** To be called before a command is written to the stream. */
-  join(stream: Corkable): void {
-    if (this.#stream === null) {
-      this.#stream = stream
+  /** To be called before a command is given to the client; `sockets` are those that it may be written to. */
+  join(sockets: () => readonly Corkable[]): void {
+    if (!this.#begun) {
+      this.#begun = true
       process.nextTick(this.#end)
-    } else if (!this.#corked && this.#stream === stream) {
-      this.#corked = true
-      stream.cork?.()
+    } else if (this.#corked.length === 0) {
+      this.#corked = sockets()
+      for (const socket of this.#corked) socket.cork?.()
     }
   }
 }

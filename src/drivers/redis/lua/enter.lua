@@ -45,9 +45,7 @@ if present then
     removePlace(line, number, present)
     settleLine(line, now)
   elseif not present.broken then
-    present.lapse = now + 1 + present.ttl
-    if line.used == present.weight and number <= line.granted then line.lapsesFrom = present.lapse end
-    putPlace(line, number, present)
+    renewPlace(line, number, present, now)
     answer = answerFor(line, number, present, now)
   end
 elseif isBuried(line, place.id, now) then
@@ -55,27 +53,9 @@ elseif isBuried(line, place.id, now) then
 elseif line.count > 0 and line.capacity ~= place.capacity then
   answer = { -1, line.capacity }
 else
-  local fits = line.granted == line.tail and line.used + place.weight <= place.capacity
+  local fits = hasRoom(line, place)
   if fits or ARGV[4] == '1' then
-    if line.token >= token then place.token = line.token + 1 end
-    line.token = place.token
-    line.capacity = place.capacity
-    line.tail = line.tail + 1
-    line.count = line.count + 1
-    line.changed, line.dirty = true, true
-    if line.count == 1 then
-      line.head, line.granted, line.lapsesFrom = line.tail, line.tail - 1, NEVER
-      line.front = place
-    else
-      redis.call('HSET', line.queue, line.tail, writePlace(place), place.id, line.tail)
-      keepQueue(line, place.lapse, ttl)
-    end
-    if fits then
-      line.granted = line.tail
-      line.used = line.used + place.weight
-      if place.lapse < line.lapsesFrom then line.lapsesFrom = place.lapse end
-    end
-    answer = answerFor(line, line.tail, place, now)
+    answer = answerFor(line, addPlace(line, place, fits), place, now)
   end
 end
 saveLine(line, now)

@@ -298,3 +298,41 @@ local function buryId(line, id, now, ttl)
   keepQueue(line, lapse, ttl)
   line.dirty = true
 end
+
+-- A new lease, from now on.
+local function renewPlace(line, number, place, now)
+  place.lapse = now + 1 + place.ttl
+  if number <= line.granted then
+    -- Alone among the granted, its lapse is the earliest; else the bound stays, and is made exact when it is reached.
+    if line.used == place.weight or place.lapse < line.lapsesFrom then line.lapsesFrom = place.lapse end
+  end
+  putPlace(line, number, place)
+end
+
+-- Whether there is room for one more, now. Nobody overtakes: not while anybody waits.
+local function hasRoom(line, place)
+  return line.granted == line.tail and line.used + place.weight <= place.capacity
+end
+
+-- Puts a place at the end of the line; gives its number. Tokens rise within the line, whatever the clock does.
+local function addPlace(line, place, fits)
+  if line.token >= place.token then place.token = line.token + 1 end
+  line.token = place.token
+  line.capacity = place.capacity
+  line.tail = line.tail + 1
+  line.count = line.count + 1
+  line.changed, line.dirty = true, true
+  if line.count == 1 then
+    line.head, line.granted, line.lapsesFrom = line.tail, line.tail - 1, NEVER
+    line.front = place
+  else
+    redis.call('HSET', line.queue, line.tail, writePlace(place), place.id, line.tail)
+    keepQueue(line, place.lapse, place.ttl)
+  end
+  if fits then
+    line.granted = line.tail
+    line.used = line.used + place.weight
+    if place.lapse < line.lapsesFrom then line.lapsesFrom = place.lapse end
+  end
+  return line.tail
+end

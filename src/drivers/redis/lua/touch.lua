@@ -18,10 +18,7 @@ local function touchLine(line, from, till)
       removePlace(line, number, place)
       settleLine(line, now)
     elseif place and not place.broken then
-      place.lapse = now + 1 + place.ttl
-      -- Alone among the granted, its lapse is the earliest; else the bound stays, and is made exact when it is reached.
-      if line.used == place.weight and number <= line.granted then line.lapsesFrom = place.lapse end
-      putPlace(line, number, place)
+      renewPlace(line, number, place, now)
       answer = answerFor(line, number, place, now)
     end
     answers[#answers + 1] = answer
