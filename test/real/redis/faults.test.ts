@@ -84,6 +84,18 @@ describe('what can not work is said at once', () => {
     },
   )
 
+  test.each(['replicas=two', 'replicas=-1', 'replicas=101', 'retentionMs=5', 'replicasTimeoutMs=', 'retention=5'])(
+    'a wrong option in the URL: %s',
+    async (query) => {
+      await expect(holdfast(`redis://127.0.0.1:1?${query}`)).rejects.toBeInstanceOf(UsageError)
+    },
+  )
+
+  test('options of the store in the URL are heeded', async () => {
+    const hf = await on(`${server.url}?replicas=1&replicasTimeoutMs=50&retentionMs=2000&commandTimeoutMs=4000`)
+    await expect(hf.mutex(fresh()).acquire()).rejects.toThrow(/0 of 1 replicas .* 50 ms/)
+  })
+
   test('a prefix that would break the hash tag', async () => {
     await expect(holdfast(server.url, { prefix: 'a{b' })).rejects.toBeInstanceOf(UsageError)
   })
@@ -235,6 +247,36 @@ describe('a server in need', () => {
     await after.release()
     await next.release()
   })
+})
+
+test('a crowd works on through restarts with the data: one at a time, and tokens rise', async () => {
+  const durable = await bed.redis({ appendonly: 'always' })
+  const crew = await Promise.all(Array.from({ length: 3 }, () => on(durable.url)))
+  const name = fresh()
+  const tokens: bigint[] = []
+  let [inside, done] = [0, false]
+  const working = crew.map(async (hf) => {
+    while (!done) {
+      const held = await hf.mutex(name, { fairness: 'strict', ttlMs: 30_000 }).acquire()
+      expect(++inside).toBe(1)
+      tokens.push(held.token)
+      await Promise.resolve()
+      inside--
+      await held.release()
+    }
+  })
+  for (let restarts = 0; restarts < 3; restarts++) {
+    const sofar = tokens.length
+    await expect.poll(() => tokens.length, { timeout: 30_000 }).toBeGreaterThan(sofar + 20)
+    await durable.kill()
+    await durable.restart({ keepData: true })
+  }
+  const sofar = tokens.length
+  await expect.poll(() => tokens.length, { timeout: 30_000 }).toBeGreaterThan(sofar + 20)
+  done = true
+  await Promise.all(working)
+  expect(tokens.every((token, i) => i === 0 || token > (tokens[i - 1] ?? 0n))).toBe(true)
+  expect(await crowd(crew[0] as Holdfast, name)).toBe(0)
 })
 
 describe('a network in between', () => {
