@@ -254,9 +254,10 @@ test('a crowd works on through restarts with the data: one at a time, and tokens
   const crew = await Promise.all(Array.from({ length: 3 }, () => on(durable.url)))
   const name = fresh()
   const tokens: bigint[] = []
-  let [inside, done] = [0, false]
+  const over = new AbortController()
+  let inside = 0
   const working = crew.map(async (hf) => {
-    while (!done) {
+    while (!over.signal.aborted) {
       const held = await hf.mutex(name, { fairness: 'strict', ttlMs: 30_000 }).acquire()
       expect(++inside).toBe(1)
       tokens.push(held.token)
@@ -273,7 +274,7 @@ test('a crowd works on through restarts with the data: one at a time, and tokens
   }
   const sofar = tokens.length
   await expect.poll(() => tokens.length, { timeout: 30_000 }).toBeGreaterThan(sofar + 20)
-  done = true
+  over.abort()
   await Promise.all(working)
   expect(tokens.every((token, i) => i === 0 || token > (tokens[i - 1] ?? 0n))).toBe(true)
   expect(await crowd(crew[0] as Holdfast, name)).toBe(0)
