@@ -1,4 +1,4 @@
-/** Taking places from those who hold them: by whoever breaks a line, or by a holder that wants to be outlived for a while. */
+/** Taking places from those who hold them, by whoever breaks a line. */
 import type { EtcdClient, KeyValue, RequestOp } from './client/index.ts'
 import type { Keys } from './keys.ts'
 import { brokenValue, readPlaceValue } from './place-value.ts'
@@ -48,17 +48,4 @@ async function demote(client: EtcdClient, kv: KeyValue, bell: readonly RequestOp
   })
   if (!succeeded) await client.lease.revoke(lease)
   return succeeded
-}
-
-/** Lets a place stand for `afterMs` more; like a broken one, it is renewed by nobody. Nothing happens if it is gone. */
-export async function outlast(client: EtcdClient, key: Buffer, afterMs: number): Promise<void> {
-  const kv = (await client.range({ key })).kvs[0]
-  if (kv === undefined) return
-  const { modRevision } = kv
-  const { id: lease } = await client.lease.grant({ ttlS: Math.ceil(afterMs / 1_000) })
-  const { succeeded } = await client.txn({
-    compare: [{ target: 'mod', result: '=', key, modRevision }],
-    success: [{ put: { key, value: brokenValue(readPlaceValue(kv.value)), lease } }],
-  })
-  if (!succeeded) await client.lease.revoke(lease)
 }

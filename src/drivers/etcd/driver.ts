@@ -14,13 +14,14 @@ import {
   type Wake,
 } from '../../driver.ts'
 import { Bell } from './bell.ts'
-import { breakLine, outlast } from './breaking.ts'
+import { breakLine } from './breaking.ts'
 import { Cells } from './cells.ts'
 import { type EtcdClient, EtcdError, EtcdUnreachableError } from './client/index.ts'
 import { type EtcdGuard, type EtcdStore, guardOf, storeToken } from './guard.ts'
 import { Graves } from './graves.ts'
 import type { Keys } from './keys.ts'
 import { isLeaseGone, Leases } from './leases.ts'
+import { leaveById, leavePlace } from './leaving.ts'
 import { listLines } from './listing.ts'
 import { Look, type Sight } from './look.ts'
 import { placeValue } from './place-value.ts'
@@ -80,7 +81,7 @@ export class EtcdDriver implements EtcdStore {
     this.#leases = new Leases(client, runtime, timeoutMs, this.#standings)
     this.#vigils = new Vigils(client)
     this.#bell = new Bell(client, this.#keys, this.#standings, this.#vigils)
-    this.#touching = new Touching(client, this.#look, this.#leases, this.#standings, this.#vigils)
+    this.#touching = new Touching(client, this.#keys, this.#look, this.#leases, this.#standings, this.#vigils)
     this.#cells = new Cells(client, this.#keys)
     this.#graves = new Graves(runtime)
   }
@@ -109,23 +110,17 @@ export class EtcdDriver implements EtcdStore {
 
   async leave(entry: Entry, afterMs = 0): Promise<void> {
     const standing = this.#standings.remove(entry.id)
-    const key = standing?.key ?? this.#standings.keyOf(entry)
-    const token = standing?.token ?? 0n
     this.#vigils.drop(entry.id)
     // An id that was never answered for may be on its way still: asked for again, it is refused here.
-    if (token === 0n) this.#graves.bury(entry)
-    if (standing !== undefined) this.#leases.release(standing)
+    if (standing === undefined || standing.token === 0n) this.#graves.bury(entry)
+    if (standing === undefined) return leaveById(this.#client, this.#keys, entry, afterMs)
+    this.#leases.release(standing)
     if (this.#standings.size === 0) this.#bell.rest()
     try {
-      if (afterMs > 0) await outlast(this.#client, key, afterMs)
-      else if (token === 0n) await this.#client.deleteRange({ key })
-      else {
-        const compare = [{ target: 'create', result: '=', key, createRevision: token }] as const
-        await this.#client.txn({ compare, success: [{ deleteRange: { key } }] })
-      }
+      if (await leavePlace(this.#client, standing, afterMs)) this.#standings.gone(standing)
     } catch (error) {
       // Nobody knows whether it still stands; what keeps its lease alive must not keep it.
-      if (standing !== undefined) this.#leases.retire(standing.lease)
+      this.#leases.retire(standing.lease)
       throw error
     }
   }
@@ -149,7 +144,7 @@ export class EtcdDriver implements EtcdStore {
   guard(held: { readonly name: string; readonly token: bigint }): EtcdGuard {
     const token = storeToken(held)
     const standing = this.#standings.of(held.name).find((place) => place.token === token)
-    if (standing !== undefined) return guardOf(held, standing.key)
+    if (standing !== undefined) return guardOf(held, standing.slot.key)
     throw new LockLostError(`line ${JSON.stringify(held.name)} is not held here with token ${held.token}`, {
       line: held.name,
     })
@@ -183,10 +178,11 @@ export class EtcdDriver implements EtcdStore {
       const standing = this.#standings.add(entry, lease)
       try {
         const answer = await this.#client.txn(this.#look.enterTxn(standing, lease, value, alone), { timeoutMs })
-        if (answer.succeeded) return this.#entered(standing, this.#look.entered(standing, lease, answer), since)
-        if (this.#look.isThere(answer)) return (await this.#touching.touch([entry]))[0] ?? null
+        const seen = this.#look.entered(standing, lease, answer)
+        if ('token' in seen) return this.#entered(standing, seen, since)
+        if (seen.isThere) return (await this.#touching.touch([entry]))[0] ?? null
         this.#forget(standing)
-        this.#look.checkCapacity(entry, answer.responses[1])
+        this.#look.checkCapacity(entry, seen.oldest)
         if (alone) return null
         throw new StoreError(`etcd: line ${JSON.stringify(entry.line)} refused a place for no known reason`)
       } catch (error) {
@@ -194,20 +190,23 @@ export class EtcdDriver implements EtcdStore {
           this.#leases.lapsed(lease)
           continue
         }
-        if (mayHaveEntered(error)) this.#leases.retire(lease)
-        else if (standing.token === 0n) this.#forget(standing)
+        if (mayHaveEntered(error)) {
+          standing.doubted = true
+          this.#leases.retire(lease)
+        } else if (standing.token === 0n) this.#forget(standing)
         throw error
       }
     }
   }
 
   #entered(standing: Standing, sight: Sight, since: Instant): Place {
-    const { entry, keyText } = standing
+    const { entry } = standing
     const { token, ahead, wanted } = sight
     standing.token = token
+    standing.modRevision = token
     standing.ahead = ahead
     standing.granted = isGranted(entry, sight)
-    if (!standing.granted) this.#vigils.await(entry.id, keyText, sight)
+    if (!standing.granted) this.#vigils.await(entry.id, standing.slot.keyText, sight)
     return { token, ahead, recheckMs: null, since, wanted }
   }
 

@@ -3,7 +3,8 @@
  * oldest holds. Lines in this layout are shared with such programs; they have capacity 1, and names are taken as they are.
  */
 import { UnsupportedError } from '../../core/errors.ts'
-import { after, type Keys, LineLayout, type LineKeys, type PlaceKey } from './keys.ts'
+import type { Entry } from '../../driver.ts'
+import { after, type KeyRange, type Keys, LineLayout, type LineKeys, type PlaceKey } from './keys.ts'
 
 export class GoLayout implements Keys {
   readonly bell: Buffer
@@ -25,7 +26,7 @@ export class GoLayout implements Keys {
     return this.#own.cell(name)
   }
 
-  lines(prefix: string): { readonly start: Buffer; readonly end: Buffer } {
+  lines(prefix: string): KeyRange {
     if (prefix === '') {
       throw new UnsupportedError("etcd: in the go layout a list needs a prefix, since any key may be another program's")
     }
@@ -35,11 +36,11 @@ export class GoLayout implements Keys {
 
   /** Other programs end the key with their lease in hex, we with an id in hex. */
   read(key: Uint8Array): PlaceKey | null {
-    const [, name, id] = /^(.+)\/([0-9a-f]{1,32})$/s.exec(Buffer.from(key).toString()) ?? []
-    return name === undefined || id === undefined ? null : { name, capacity: 1, weight: 1, id }
+    const [, name, slot] = /^(.+)\/([0-9a-f]{1,32})$/s.exec(Buffer.from(key).toString()) ?? []
+    return name === undefined || slot === undefined ? null : { name, capacity: 1, weight: 1, slot }
   }
 
-  place(line: LineKeys, { id }: Pick<PlaceKey, 'id'>): string {
+  place(line: LineKeys, { id }: Pick<Entry, 'id'>): string {
     return line.head + id
   }
 

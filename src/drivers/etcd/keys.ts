@@ -1,7 +1,7 @@
 /**
  * Where things stand in etcd's key space:
  *
- *     <prefix>/line/<name>/<capacity>/<weight>/<id>    a place, on its process's lease
+ *     <prefix>/line/<name>/<capacity>/<weight>/<slot>  a place, on its process's lease; whose it is stands in the value
  *     <prefix>/cell/<name>                             a cell
  *     <prefix>/key/<name>                              a lock of the fixed-key recipe
  *     <prefix>/bell                                    the name of the line that was broken last
@@ -11,6 +11,7 @@
  */
 import { checkText } from '../../core/check.ts'
 import { StoreError, UsageError } from '../../core/errors.ts'
+import type { Entry } from '../../driver.ts'
 
 const KINDS = ['line', 'cell', 'key', 'bell']
 
@@ -19,14 +20,19 @@ export interface PlaceKey {
   readonly name: string
   readonly capacity: number
   readonly weight: number
-  readonly id: string
+  /** Made of the id of the first place that had this key. */
+  readonly slot: string
+}
+
+/** The keys from `start` up to, and without, `end`. */
+export interface KeyRange {
+  readonly start: Buffer
+  readonly end: Buffer
 }
 
 /** The keys of one line. */
-export interface LineKeys {
+export interface LineKeys extends KeyRange {
   readonly head: string
-  readonly start: Buffer
-  readonly end: Buffer
 }
 
 // '0' is the character after '/': a range up to it holds every key that begins with what stands before.
@@ -38,18 +44,18 @@ export interface Keys {
   line(name: string): LineKeys
   cell(name: string): Buffer
   /** All lines whose names begin so. */
-  lines(prefix: string): { readonly start: Buffer; readonly end: Buffer }
+  lines(prefix: string): KeyRange
   /** What a key in a line says; null: it is no place. */
   read(key: Uint8Array): PlaceKey | null
-  /** The key of one place. */
+  /** A key for a place, named after its id. */
   place(line: LineKeys, share: Share): string
   /** The weight of a place in a line, from its key. */
   weight(key: string): number
   /** Keys of the line outside of these bounds have another capacity; null: there is only one. */
-  capacityBounds(line: LineKeys, capacity: number): { readonly start: Buffer; readonly end: Buffer } | null
+  capacityBounds(line: LineKeys, capacity: number): KeyRange | null
 }
 
-type Share = Pick<PlaceKey, 'capacity' | 'weight' | 'id'>
+type Share = Pick<Entry, 'capacity' | 'weight' | 'id'>
 
 /** Keys under a prefix of their own. */
 export class LineLayout implements Keys {
@@ -73,7 +79,7 @@ export class LineLayout implements Keys {
     return Buffer.from(this.#cell + escapeName(name))
   }
 
-  lines(prefix: string): { readonly start: Buffer; readonly end: Buffer } {
+  lines(prefix: string): KeyRange {
     const start = Buffer.from(this.#line + escapeName(prefix))
     return { start, end: after(start) }
   }
@@ -81,9 +87,9 @@ export class LineLayout implements Keys {
   read(key: Uint8Array): PlaceKey | null {
     const text = Buffer.from(key.buffer, key.byteOffset, key.length).toString()
     if (!text.startsWith(this.#line)) return null
-    const [name, capacity, weight, id, ...more] = text.slice(this.#line.length).split('/')
-    if (name === undefined || id === undefined || id === '' || more.length > 0) return null
-    const place = { name: unescapeName(name), capacity: Number(capacity), weight: Number(weight), id }
+    const [name, capacity, weight, slot, ...more] = text.slice(this.#line.length).split('/')
+    if (name === undefined || slot === undefined || slot === '' || more.length > 0) return null
+    const place = { name: unescapeName(name), capacity: Number(capacity), weight: Number(weight), slot }
     return place.capacity >= 1 && place.weight >= 1 ? place : null
   }
 
@@ -100,7 +106,7 @@ export class LineLayout implements Keys {
     )
   }
 
-  capacityBounds(line: LineKeys, capacity: number): { readonly start: Buffer; readonly end: Buffer } {
+  capacityBounds(line: LineKeys, capacity: number): KeyRange {
     const stem = line.head + capacity
     return { start: Buffer.from(`${stem}/`), end: Buffer.from(stem + AFTER_SLASH) }
   }

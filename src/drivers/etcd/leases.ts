@@ -226,9 +226,18 @@ export class Leases {
       if (this.#standings.hasKey(key)) continue
       if (!lease.strays.has(key)) strays.add(key)
       // In the background; what fails is found again by the next roll call.
-      else this.#client.deleteRange({ key: Buffer.from(key) }).then(undefined, nobodyWaits)
+      else this.#remove(key).then(undefined, nobodyWaits)
     }
     lease.strays = strays
+  }
+
+  /** Just what stands there now: a moment later the key may be that of a place that somebody wants. */
+  async #remove(keyText: string): Promise<void> {
+    const key = Buffer.from(keyText)
+    const kv = (await this.#client.range({ key, keysOnly: true })).kvs[0]
+    if (kv === undefined || this.#standings.hasKey(keyText)) return
+    const compare = [{ target: 'mod', result: '=', key, modRevision: kv.modRevision }] as const
+    await this.#client.txn({ compare, success: [{ deleteRange: { key } }] })
   }
 
   #unlist(lease: Lease): void {

@@ -20,6 +20,14 @@ export interface Sight {
   readonly revision: bigint
 }
 
+/** No place was put. */
+export interface Refusal {
+  /** The place exists already. */
+  readonly isThere: boolean
+  /** Names the line's oldest place, if there is any. */
+  readonly oldest: ResponseOp | undefined
+}
+
 type Share = Pick<Entry, 'weight' | 'capacity'>
 
 /** What is asked about one place; etcd takes 128 operations in a transaction. */
@@ -34,29 +42,29 @@ export class Look {
   }
 
   /**
-   * Joins the line, in one step with the look in front: behind all who stand there, unless the place exists or the line
-   * has another capacity. With `alone` only if nobody stands there.
+   * Joins the line, in one step with the look in front. Where nobody stands that is a put and nothing else; otherwise,
+   * unless `alone`, it goes behind all who are there, unless the place exists or the line has another capacity.
    */
-  enterTxn({ entry, line, key }: Standing, lease: Lease, value: Buffer, alone: boolean): TxnRequest {
+  enterTxn({ entry, slot: { line, bounds, key } }: Standing, lease: Lease, value: Buffer, alone: boolean): TxnRequest {
     const put: RequestOp = { put: { key, value, lease: lease.id } }
-    const failure = [ownKey(key), oldest(line)]
-    if (alone) return { compare: [absent(line.start, line.end)], success: [put], failure }
-    const bounds = this.#keys.capacityBounds(line, entry.capacity)
-    const compare = [absent(key)]
-    if (bounds !== null) compare.push(absent(line.start, bounds.start), absent(bounds.end, line.end))
+    const compare = [absent(line.start, line.end)]
+    const who = [ownKey(key), oldest(line)]
+    if (alone) return { compare, success: [put], failure: who }
+    const fits = [absent(key)]
+    if (bounds !== null) fits.push(absent(line.start, bounds.start), absent(bounds.end, line.end))
     // What was put in the same step is the newest of all: it comes first, before the nearest in front.
-    return { compare, success: [put, nearest(line, entry, {}, 1)], failure }
+    const behind: TxnRequest = { compare: fits, success: [put, nearest(line, entry, {}, 1)], failure: who }
+    return { compare, success: [put], failure: [{ txn: behind }] }
   }
 
-  /** The look of a place that has just been put. */
-  entered({ entry }: Standing, lease: Lease, { responses, header: { revision } }: TxnResponse): Sight {
-    const front = (responses[1]?.range?.kvs ?? []).filter((kv) => kv.createRevision < revision)
+  /** What the answer to `enterTxn` says: where the place that was put stands; or, if none was put, who stands there. */
+  entered({ entry }: Standing, lease: Lease, answer: TxnResponse): Sight | Refusal {
+    const behind = answer.succeeded ? undefined : answer.responses[0]?.txn
+    const { succeeded, responses } = behind ?? answer
+    if (!succeeded) return { isThere: found(responses[0]).length > 0, oldest: responses[1] }
+    const { revision } = answer.header
+    const front = found(responses[1]).filter((kv) => kv.createRevision < revision)
     return { token: revision, leaseId: lease.id, wanted: false, revision, ...this.#weigh(entry, front) }
-  }
-
-  /** The place exists already, says the answer of a transaction that did not enter. */
-  isThere({ responses }: TxnResponse): boolean {
-    return found(responses[0]).length > 0
   }
 
   /** Refuses a line that others use with another capacity; `response` names its oldest place. */
@@ -76,7 +84,7 @@ export class Look {
   /** For each place: its own key, the nearest in front, whether anybody is behind. */
   lookTxn(standings: readonly Standing[]): TxnRequest {
     return {
-      success: standings.flatMap(({ entry, line, key, token }) => [
+      success: standings.flatMap(({ entry, slot: { line, key }, token }) => [
         ownKey(key),
         nearest(line, entry, { maxCreateRevision: token - 1n }),
         newest(line, { minCreateRevision: token + 1n }),
@@ -85,11 +93,11 @@ export class Look {
   }
 
   /** What the answer says of the place that was asked about as number `at`; null: it is gone. */
-  sight({ entry }: Standing, at: number, { responses, header: { revision } }: TxnResponse): Sight | null {
+  sight({ entry, token }: Standing, at: number, { responses, header: { revision } }: TxnResponse): Sight | null {
     const [own, front, behind] = responses.slice(at * OPS_PER_LOOK, (at + 1) * OPS_PER_LOOK)
     const [mine] = found(own)
-    if (mine === undefined) return null
-    const { createRevision: token, lease: leaseId } = mine
+    if (mine === undefined || mine.createRevision !== token) return null
+    const { lease: leaseId } = mine
     return { token, leaseId, wanted: found(behind).length > 0, revision, ...this.#weigh(entry, found(front)) }
   }
 

@@ -1,7 +1,9 @@
-/** What stands in a place's value: for people, and for whoever breaks the line. */
+/** What stands in a place's value: whose it is, and for people. */
 import type { Entry } from '../../driver.ts'
 
 export interface PlaceValue {
+  /** The id of the entry that it belongs to; '' when it belongs to nobody any more, or to another program. */
+  readonly id: string
   /** What its owner counts on; etcd may have granted more. */
   readonly ttlMs: number
   /** When it was entered, by its owner's wall clock: shown, never used to judge. */
@@ -12,18 +14,19 @@ export interface PlaceValue {
   readonly data: string
 }
 
-export function placeValue(entry: Pick<Entry, 'ttlMs' | 'data'>, at: number): Buffer {
-  return Buffer.from(`{"ttlMs":${entry.ttlMs},"at":${at},"data":${entry.data}}`)
+export function placeValue({ id, ttlMs, data }: Pick<Entry, 'id' | 'ttlMs' | 'data'>, at: number): Buffer {
+  return Buffer.from(`{"id":"${id}","ttlMs":${ttlMs},"at":${at},"data":${data}}`)
 }
 
-export function brokenValue(value: PlaceValue): Buffer {
-  return Buffer.from(`{"ttlMs":${value.ttlMs},"at":${value.at},"broken":true,"data":${value.data}}`)
+export function brokenValue({ id, ttlMs, at, data }: PlaceValue): Buffer {
+  return Buffer.from(`{"id":"${id}","ttlMs":${ttlMs},"at":${at},"broken":true,"data":${data}}`)
 }
 
 /** Another program may have written it: what can't be read says nothing. */
 export function readPlaceValue(bytes: Uint8Array): PlaceValue {
-  const { ttlMs, at, broken, data } = parse(Buffer.from(bytes).toString())
+  const { id, ttlMs, at, broken, data } = parse(Buffer.from(bytes).toString())
   return {
+    id: typeof id === 'string' && /^[0-9a-f]+$/.test(id) ? id : '',
     ttlMs: typeof ttlMs === 'number' && ttlMs > 0 ? ttlMs : 60_000,
     at: typeof at === 'number' ? at : 0,
     broken: broken === true,

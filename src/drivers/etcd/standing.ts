@@ -1,17 +1,20 @@
 /** The places that this process has entered, or may have: each under its id until it is left. */
 import type { Entry } from '../../driver.ts'
+import type { Keys } from './keys.ts'
 import type { Lease } from './lease.ts'
-import type { Keys, LineKeys } from './keys.ts'
+import { type Slot, Slots } from './slots.ts'
 
 /** One place of this process. */
 export interface Standing {
   readonly entry: Entry
-  readonly line: LineKeys
-  readonly keyText: string
-  readonly key: Buffer
+  readonly slot: Slot
   lease: Lease
   /** The create revision; 0n while no answer has told it. */
   token: bigint
+  /** The revision at which it was written last: by whoever it belongs to since. */
+  modRevision: bigint
+  /** A request for it got no answer, or others know its key: the slot is not used again. */
+  doubted: boolean
   /** Weight in front, as last seen; for a granted place it can only have become less. */
   ahead: number
   /** Once true it stays true while the place lives. */
@@ -19,11 +22,12 @@ export interface Standing {
 }
 
 export class Standings {
-  readonly #keys: Keys
+  readonly #slots: Slots
   readonly #byId = new Map<string, Standing>()
+  readonly #byKey = new Map<string, Standing>()
 
   constructor(keys: Keys) {
-    this.#keys = keys
+    this.#slots = new Slots(keys)
   }
 
   get size(): number {
@@ -39,33 +43,57 @@ export class Standings {
     return this.#byId.get(id)
   }
 
-  keyOf(entry: Entry): Buffer {
-    return Buffer.from(this.#keys.place(this.#keys.line(entry.line), entry))
-  }
-
   /** Whether a key is that of a place that somebody here wants. */
   hasKey(key: string): boolean {
-    return this.#byId.get(key.slice(key.lastIndexOf('/') + 1))?.keyText === key
+    return this.#byKey.has(key)
   }
 
   /** The place of this id, on this lease; an earlier request may have put it on another one. */
   add(entry: Entry, lease: Lease): Standing {
-    let standing = this.#byId.get(entry.id)
-    if (standing === undefined) {
-      const line = this.#keys.line(entry.line)
-      const keyText = this.#keys.place(line, entry)
-      standing = { entry, line, keyText, key: Buffer.from(keyText), lease, token: 0n, ahead: 0, granted: false }
-      this.#byId.set(entry.id, standing)
-    }
-    standing.lease = lease
-    lease.places.add(standing)
-    return standing
+    const standing = this.#byId.get(entry.id) ?? this.#insert(entry, this.#slots.take(entry), lease)
+    return this.#hang(standing, lease)
+  }
+
+  /** The same for a place that is there already, under a key that others know, too. */
+  meet(entry: Entry, key: Uint8Array, lease: Lease): Standing {
+    const standing = this.#byId.get(entry.id) ?? this.#insert(entry, this.#slots.at(entry, key), lease)
+    standing.doubted = true
+    return this.#hang(standing, lease)
   }
 
   /** Forgets the place; the caller sees to its leases. */
   remove(id: string): Standing | undefined {
     const standing = this.#byId.get(id)
+    if (standing === undefined) return undefined
     this.#byId.delete(id)
+    if (this.#byKey.get(standing.slot.keyText) === standing) this.#byKey.delete(standing.slot.keyText)
+    return standing
+  }
+
+  /** The store has confirmed that the place is gone: its slot may be used again. */
+  gone({ entry, slot, doubted }: Standing): void {
+    if (!doubted) this.#slots.giveBack(entry, slot)
+  }
+
+  #insert(entry: Entry, slot: Slot, lease: Lease): Standing {
+    const standing: Standing = {
+      entry,
+      slot,
+      lease,
+      token: 0n,
+      modRevision: 0n,
+      doubted: false,
+      ahead: 0,
+      granted: false,
+    }
+    this.#byId.set(entry.id, standing)
+    this.#byKey.set(slot.keyText, standing)
+    return standing
+  }
+
+  #hang(standing: Standing, lease: Lease): Standing {
+    standing.lease = lease
+    lease.places.add(standing)
     return standing
   }
 }

@@ -1,10 +1,11 @@
 /** Heartbeat and look for many places at once: a keep-alive for each lease, and as few reads as will do. */
 import { type Entry, type Instant, isGranted, type Place } from '../../driver.ts'
 import type { EtcdClient } from './client/index.ts'
+import { findPlaces } from './finding.ts'
+import type { Keys } from './keys.ts'
 import type { Lease } from './lease.ts'
 import type { Leases } from './leases.ts'
 import { type Look, LOOKS_PER_TXN, type Sight } from './look.ts'
-import { readPlaceValue } from './place-value.ts'
 import type { Standing, Standings } from './standing.ts'
 import type { Vigils } from './vigils.ts'
 
@@ -13,13 +14,15 @@ const LOOKS_MAX: number = LOOKS_PER_TXN
 
 export class Touching {
   readonly #client: EtcdClient
+  readonly #keys: Keys
   readonly #leases: Leases
   readonly #standings: Standings
   readonly #vigils: Vigils
   readonly #asking: Look
 
-  constructor(client: EtcdClient, asking: Look, leases: Leases, standings: Standings, vigils: Vigils) {
+  constructor(client: EtcdClient, keys: Keys, asking: Look, leases: Leases, standings: Standings, vigils: Vigils) {
     this.#client = client
+    this.#keys = keys
     this.#asking = asking
     this.#leases = leases
     this.#standings = standings
@@ -62,7 +65,7 @@ export class Touching {
     const [seen, presence] = await Promise.all([looks, rolls])
     const present = new Map(presence)
     for (const standing of called) {
-      if (present.get(standing.lease)?.has(standing.keyText) !== true) continue
+      if (present.get(standing.lease)?.has(standing.slot.keyText) !== true) continue
       const { token, lease, ahead } = standing
       seen.set(standing, { token, leaseId: lease.id, ahead, wanted: false, blockers: [], isNext: false, revision: 0n })
     }
@@ -89,24 +92,24 @@ export class Touching {
 
   /** Finds places that are known by their ids only: entered by an unanswered request, or by another thread. */
   async #meet(entries: readonly Entry[]): Promise<void> {
-    for (let at = 0; at < entries.length; at += LOOKS_PER_TXN) {
-      const part = entries.slice(at, at + LOOKS_PER_TXN)
-      const keys = part.map((entry) => this.#standings.get(entry.id)?.key ?? this.#standings.keyOf(entry))
-      const { responses } = await this.#client.txn({
-        success: keys.map((key) => ({ range: { key } })),
-      })
-      for (const [i, entry] of part.entries()) {
-        const kv = responses[i]?.range?.kvs[0]
-        // Broken, or left to outlast its owner: to renew the lease that it stands on now would revive it.
-        if (kv === undefined || kv.lease === 0n || readPlaceValue(kv.value).broken) continue
-        const standing = this.#standings.add(entry, this.#leases.adopt(kv.lease, entry.ttlMs))
-        standing.token = kv.createRevision
-      }
+    const found = await findPlaces(this.#client, this.#keys, entries)
+    for (const [i, entry] of entries.entries()) {
+      const place = found[i]
+      // Broken, or left to outlast its owner: to renew the lease that it stands on now would revive it.
+      if (place === undefined || place.kv.lease === 0n || place.value.broken) continue
+      const { key, lease, createRevision, modRevision } = place.kv
+      const standing = this.#standings.meet(entry, key, this.#leases.adopt(lease, entry.ttlMs))
+      standing.token = createRevision
+      standing.modRevision = modRevision
     }
   }
 
   #place(standing: Standing, sight: Sight | null, since: Instant): Place | null {
-    const { entry, lease, keyText } = standing
+    const {
+      entry,
+      lease,
+      slot: { keyText },
+    } = standing
     // On another lease it was broken: it weighs until that one lapses, and nobody renews it.
     if (sight === null || lease.gone || sight.leaseId !== lease.id) {
       if (this.#standings.get(entry.id) === standing) this.#standings.remove(entry.id)

@@ -48,7 +48,7 @@ describe('keys', () => {
     const lines = names.map((name) => ({ name, line: keys.line(name) }))
     for (const { name, line } of lines) {
       const key = Buffer.from(keys.place(line, { capacity: 5, weight: 2, id: 'ff' }))
-      expect(keys.read(key)).toEqual({ name, capacity: 5, weight: 2, id: 'ff' })
+      expect(keys.read(key)).toEqual({ name, capacity: 5, weight: 2, slot: 'ff' })
       expect(keys.weight(key.toString())).toBe(2)
       const within = lines.filter(({ line: { start, end } }) => key.compare(start) >= 0 && key.compare(end) < 0)
       expect(within.map((found) => found.name)).toEqual([name])

@@ -21,8 +21,6 @@ import { Status } from './status.ts'
 import { WatchStream } from './watch-stream.ts'
 import { type WatchObserver, type WatchOptions, Watcher } from './watcher.ts'
 
-const isRead = (op: RequestOp): boolean => op.range !== undefined
-
 /** Connects when first used. Idle, it doesn't keep the process alive; a pending call does. */
 export class EtcdClient {
   /** Grant, revoke, look at leases. */
@@ -56,9 +54,7 @@ export class EtcdClient {
 
   /** Compares and acts in one step. With only reads in it, it is repeated like `range`; otherwise sent at most once. */
   txn(request: TxnRequest, options?: CallOptions): Promise<TxnResponse> {
-    const { success = [], failure = [] } = request
-    if (success.every(isRead) && failure.every(isRead)) return this.#rpc.read(Txn, request, options)
-    return this.#rpc.write(Txn, request, options)
+    return isReadOnly(request) ? this.#rpc.read(Txn, request, options) : this.#rpc.write(Txn, request, options)
   }
 
   /** How the member at the other end sees itself and the cluster. */
@@ -99,4 +95,12 @@ export class EtcdClient {
     for (const keepAlive of this.#keepAlives) keepAlive.close()
     await this.#rpc.close()
   }
+}
+
+function isReadOnly({ success = [], failure = [] }: TxnRequest): boolean {
+  return success.every(isRead) && failure.every(isRead)
+}
+
+function isRead({ range, txn }: RequestOp): boolean {
+  return range !== undefined || (txn !== undefined && isReadOnly(txn))
 }

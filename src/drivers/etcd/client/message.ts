@@ -51,8 +51,9 @@ export class Message<T extends object> {
   }
 }
 
-/** A nested message, absent unless given. */
-export function nested<T extends object>(number: number, message: Message<T>): Field<T | undefined> {
+/** A nested message, absent unless given. One that is declared further down, since the two contain each other, is given by a function. */
+export function nested<T extends object>(number: number, given: Message<T> | (() => Message<T>)): Field<T | undefined> {
+  const messageOf = typeof given === 'function' ? given : (): Message<T> => given
   return {
     number,
     type: WireType.BYTES,
@@ -61,7 +62,7 @@ export function nested<T extends object>(number: number, message: Message<T>): F
     write(writer, value) {
       if (value === undefined) return
       const before = writer.length
-      message.write(writer, value)
+      messageOf().write(writer, value)
       writer.varint(writer.length - before)
       writer.tag(number, WireType.BYTES)
     },
@@ -69,7 +70,7 @@ export function nested<T extends object>(number: number, message: Message<T>): F
       if (wireType !== WireType.BYTES) {
         throw new EtcdProtocolError(`etcd message: field ${number} has wire type ${wireType}`)
       }
-      return reader.within(() => message.read(reader))
+      return reader.within(() => messageOf().read(reader))
     },
   }
 }

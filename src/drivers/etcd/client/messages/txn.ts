@@ -31,17 +31,20 @@ export const Compare: Message<Compare> = new Message({
   rangeEnd: bytes(64),
 })
 
-/** Exactly one of the three. */
+/** Exactly one of the four. */
 export interface RequestOp {
   readonly range?: RangeRequest | undefined
   readonly put?: PutRequest | undefined
   readonly deleteRange?: DeleteRangeRequest | undefined
+  /** A transaction inside the transaction: a decision within a decision, still one step. */
+  readonly txn?: TxnRequest | undefined
 }
 
 export const RequestOp: Message<RequestOp> = new Message({
   range: nested(1, RangeRequest),
   put: nested(2, PutRequest),
   deleteRange: nested(3, DeleteRangeRequest),
+  txn: nested(4, (): Message<TxnRequest> => TxnRequest),
 })
 
 /** The answer to the operation in the same place. */
@@ -49,12 +52,14 @@ export interface ResponseOp {
   readonly range?: RangeResponse | undefined
   readonly put?: PutResponse | undefined
   readonly deleteRange?: DeleteRangeResponse | undefined
+  readonly txn?: TxnResponse | undefined
 }
 
 export const ResponseOp: Message<ResponseOp> = new Message({
   range: nested(1, RangeResponse),
   put: nested(2, PutResponse),
   deleteRange: nested(3, DeleteRangeResponse),
+  txn: nested(4, (): Message<TxnResponse> => TxnResponse),
 })
 
 export interface TxnRequest {

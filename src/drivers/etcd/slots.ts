@@ -1,0 +1,75 @@
+/**
+ * Names of keys, used again. etcd keeps a removed key in its index until it is compacted, and whoever looks at a line walks
+ * over all of those: with a new name for every place a line that had been used 12 000 times took seven times as long.
+ * So a place takes the name of one that this process has left before, if the store has confirmed that it is gone. The
+ * create revision, not the name, tells the two apart.
+ */
+import type { Entry } from '../../driver.ts'
+import type { KeyRange, Keys, LineKeys } from './keys.ts'
+
+/** Where a place stands, or may. */
+export interface Slot {
+  readonly line: LineKeys
+  /** Keys of the line outside of these have another capacity. */
+  readonly bounds: KeyRange | null
+  readonly keyText: string
+  readonly key: Buffer
+}
+
+/** The slots of one line for places of one weight: both stand in the key. */
+interface Pool {
+  readonly line: LineKeys
+  readonly bounds: KeyRange | null
+  readonly free: Slot[]
+}
+
+const POOLS_MAX = 2_000
+const FREE_MAX = 2_000
+
+export class Slots {
+  readonly #keys: Keys
+  readonly #pools = new Map<string, Pool>()
+
+  constructor(keys: Keys) {
+    this.#keys = keys
+  }
+
+  /** A slot that nobody stands in, for this entry. */
+  take(entry: Entry): Slot {
+    const pool = this.#poolOf(entry)
+    return pool.free.pop() ?? this.#slot(pool, this.#keys.place(pool.line, entry))
+  }
+
+  /** The slot of a place that another process, or thread, has entered. */
+  at(entry: Entry, key: Uint8Array): Slot {
+    return this.#slot(this.#poolOf(entry), Buffer.from(key).toString())
+  }
+
+  /**
+   * The place is gone for certain. That is more than "left": of each request for it the outcome must be known, or one that
+   * is carried out late would make, or remove, the place of somebody else.
+   */
+  giveBack(entry: Entry, slot: Slot): void {
+    const { free } = this.#poolOf(entry)
+    if (free.length < FREE_MAX) free.push(slot)
+  }
+
+  #slot({ line, bounds }: Pool, keyText: string): Slot {
+    return { line, bounds, keyText, key: Buffer.from(keyText) }
+  }
+
+  #poolOf({ line, capacity, weight }: Entry): Pool {
+    const name = `${capacity}/${weight}/${line}`
+    const known = this.#pools.get(name)
+    if (known !== undefined) return known
+    // The oldest goes; its names are forgotten, which costs nothing but new ones.
+    for (const oldest of this.#pools.keys()) {
+      if (this.#pools.size < POOLS_MAX) break
+      this.#pools.delete(oldest)
+    }
+    const keys = this.#keys.line(line)
+    const pool: Pool = { line: keys, bounds: this.#keys.capacityBounds(keys, capacity), free: [] }
+    this.#pools.set(name, pool)
+    return pool
+  }
+}
