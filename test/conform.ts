@@ -1,17 +1,21 @@
 /** Runs the conformance suite as vitest tests. */
 import { describe, test } from 'vitest'
-import type { conformance, StoreUnderTest } from '../conformance/index.ts'
+import type { ConformanceCase, conformance, StoreUnderTest } from '../conformance/index.ts'
 
 /**
  * A driver's built JS is judged by the built suite, its source by the suite's source: of each error class there must be
- * one, or core would not know the driver's errors.
+ * one, or core would not know the driver's errors. `fits` says which cases are run; default: all.
  */
-export async function conform(what: string, store: StoreUnderTest): Promise<void> {
+export async function conform(
+  what: string,
+  store: StoreUnderTest,
+  fits: (one: ConformanceCase) => boolean = () => true,
+): Promise<void> {
   const suite = store.module.pathname.endsWith('.ts') ? '../conformance/index.ts' : '../dist/conformance/index.js'
   const { conformance: makeCases } = (await import(new URL(suite, import.meta.url).href)) as {
     readonly conformance: typeof conformance
   }
   describe(what, () => {
-    for (const { law, name, timeoutMs, run } of makeCases(store)) test(`${law}: ${name}`, run, timeoutMs)
+    for (const { law, name, timeoutMs, run } of makeCases(store).filter(fits)) test(`${law}: ${name}`, run, timeoutMs)
   })
 }

@@ -14,18 +14,21 @@ import {
   type Wake,
 } from '../../driver.ts'
 import { Bell } from './bell.ts'
+import { Bundles } from './bundles.ts'
 import { breakLine } from './breaking.ts'
 import { Cells } from './cells.ts'
-import { type EtcdClient, EtcdError, EtcdUnreachableError } from './client/index.ts'
+import type { EtcdClient } from './client/index.ts'
 import { type EtcdGuard, type EtcdStore, guardOf, storeToken } from './guard.ts'
 import { Graves } from './graves.ts'
+import { Heirs } from './heirs.ts'
 import type { Keys } from './keys.ts'
-import { isLeaseGone, Leases } from './leases.ts'
+import { isLeaseGone, Leases, mayHaveApplied } from './leases.ts'
 import { leaveById, leavePlace } from './leaving.ts'
 import { listLines } from './listing.ts'
 import { Look, type Sight } from './look.ts'
 import { placeValue } from './place-value.ts'
 import { type Standing, Standings } from './standing.ts'
+import { Tenures } from './tenures.ts'
 import { Touching } from './touching.ts'
 import { Vigils } from './vigils.ts'
 
@@ -55,7 +58,10 @@ export class EtcdDriver implements EtcdStore {
   readonly #leases: Leases
   readonly #vigils: Vigils
   readonly #bell: Bell
+  readonly #tenures: Tenures
   readonly #touching: Touching
+  readonly #heirs: Heirs
+  readonly #bundles: Bundles
   readonly #cells: Cells
   readonly #graves: Graves
   #closing: Promise<void> | null = null
@@ -81,17 +87,18 @@ export class EtcdDriver implements EtcdStore {
     this.#leases = new Leases(client, runtime, timeoutMs, this.#standings)
     this.#vigils = new Vigils(client)
     this.#bell = new Bell(client, this.#keys, this.#standings, this.#vigils)
+    this.#tenures = new Tenures(this.#standings, this.#vigils)
     this.#touching = new Touching(client, this.#keys, this.#look, this.#leases, this.#standings, this.#vigils)
+    const parts = { client, keys: this.#keys, look: this.#look, runtime }
+    const crew = { leases: this.#leases, standings: this.#standings, vigils: this.#vigils, touching: this.#touching }
+    this.#heirs = new Heirs({ ...parts, ...crew })
+    this.#bundles = new Bundles({ ...parts, ...crew, leave: (entry) => this.leave(entry) })
     this.#cells = new Cells(client, this.#keys)
     this.#graves = new Graves(runtime)
   }
 
   async enter(entry: Entry, wait: boolean): Promise<Place | null> {
-    if (!this.traits.counting && entry.capacity !== 1) {
-      throw new UnsupportedError('etcd: in the go layout a line has capacity 1: no semaphores, no read locks', {
-        line: entry.line,
-      })
-    }
+    this.#checkCounting(entry)
     const isTry = !wait && entry.capacity === 1
     if (!wait && !isTry && this.#standings.get(entry.id) === undefined) {
       if (!(await this.#hasRoom(entry))) return null
@@ -103,8 +110,18 @@ export class EtcdDriver implements EtcdStore {
     return null
   }
 
+  async enterAll(entries: readonly Entry[]): Promise<Place[] | null> {
+    for (const entry of entries) this.#checkCounting(entry)
+    return entries.some(({ id }) => this.#graves.has(id)) ? null : this.#bundles.enterAll(entries)
+  }
+
+  rename(entry: Entry, id: string): Promise<Place | null> {
+    return this.#heirs.rename(entry, id)
+  }
+
   touch(entries: readonly Entry[]): Promise<(Place | null)[]> {
     this.#bell.listen()
+    this.#tenures.begin()
     return this.#touching.touch(entries)
   }
 
@@ -155,15 +172,21 @@ export class EtcdDriver implements EtcdStore {
     return this.#closing
   }
 
+  #checkCounting({ line, capacity }: Entry): void {
+    if (this.traits.counting || capacity === 1) return
+    throw new UnsupportedError('etcd: in the go layout a line has capacity 1: no semaphores, no read locks', { line })
+  }
+
   async #close(): Promise<void> {
     this.#bell.rest()
+    this.#tenures.close()
     await this.#leases.close()
     await this.#client.close()
   }
 
   async #hasRoom(entry: Entry): Promise<boolean> {
-    const line = this.#keys.line(entry.line)
-    return this.#look.hasRoom(entry, await this.#client.txn(this.#look.roomTxn(line, entry)))
+    const { responses } = await this.#client.txn({ success: this.#look.roomOps(entry) })
+    return this.#look.room(entry, responses) !== null
   }
 
   async #enter(entry: Entry, alone: boolean): Promise<Place | null> {
@@ -176,6 +199,7 @@ export class EtcdDriver implements EtcdStore {
       // broken in between would be believed in for longer than it stands.
       const { since } = lease
       const standing = this.#standings.add(entry, lease)
+      this.#tenures.begin()
       try {
         const answer = await this.#client.txn(this.#look.enterTxn(standing, lease, value, alone), { timeoutMs })
         const seen = this.#look.entered(standing, lease, answer)
@@ -190,7 +214,7 @@ export class EtcdDriver implements EtcdStore {
           this.#leases.lapsed(lease)
           continue
         }
-        if (mayHaveEntered(error)) {
+        if (mayHaveApplied(error)) {
           standing.doubted = true
           this.#leases.retire(lease)
         } else if (standing.token === 0n) this.#forget(standing)
@@ -214,8 +238,4 @@ export class EtcdDriver implements EtcdStore {
     this.#standings.remove(standing.entry.id)
     this.#leases.release(standing)
   }
-}
-
-function mayHaveEntered(error: unknown): boolean {
-  return (error instanceof EtcdError || error instanceof EtcdUnreachableError) && error.mayHaveApplied
 }

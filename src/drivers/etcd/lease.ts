@@ -1,5 +1,10 @@
 /** One etcd lease of this process: since when its ttl counts, and which places hang on it. */
-import type { Instant } from '../../driver.ts'
+import type { Entry, Instant } from '../../driver.ts'
+
+/** What hangs on a lease. */
+export interface Hanging {
+  readonly entry: Entry
+}
 
 /** Which keys hung on the lease, as of one answer. */
 export interface RollCall {
@@ -20,7 +25,7 @@ export class Lease {
   /** Takes no new places: a request for one of its places got no answer, so a place that nobody wants may stand on it. */
   retired = false
   /** What hangs on it, or may, for those here who want it. */
-  readonly places: Set<object> = new Set()
+  readonly places: Set<Hanging> = new Set()
   /** The keep-alives sent and not answered, oldest first. */
   asks: Instant[] = []
   /** Settles when the one that is awaited is answered. */

@@ -6,8 +6,14 @@ import type { Runtime } from '../../core/runtime.ts'
 import { instant } from '../../core/validity.ts'
 import { StoreUnreachableError } from '../../core/errors.ts'
 import type { Entry, Instant } from '../../driver.ts'
-import { EtcdError, type EtcdClient, type KeepAlive, type KeepAliveReply } from './client/index.ts'
-import { Lease } from './lease.ts'
+import {
+  EtcdError,
+  EtcdUnreachableError,
+  type EtcdClient,
+  type KeepAlive,
+  type KeepAliveReply,
+} from './client/index.ts'
+import { type Hanging, Lease } from './lease.ts'
 import type { Standings } from './standing.ts'
 
 // Shares of the ttl. Core sends heartbeats at a third; what is nearly as old is renewed then, what is younger is not.
@@ -71,6 +77,20 @@ export class Leases {
     return this.#grant(toSeconds(ttlMs))
   }
 
+  /** One that new places may hang on, whatever that takes. */
+  async current(ttlMs: number): Promise<Lease> {
+    return this.ready(ttlMs) ?? (await this.fresh(ttlMs))
+  }
+
+  /** A lease of its own for one place. Unless somebody touches the place it lapses; it is not revoked, also when this closes. */
+  async apart(ttlMs: number): Promise<Lease> {
+    const since = instant(this.#runtime)
+    const { id, ttlS } = await this.#client.lease.grant({ ttlS: toSeconds(ttlMs) }, { timeoutMs: this.#timeoutMs })
+    const lease = new Lease(id, ttlS * 1_000, since, false)
+    this.#byId.set(id, lease)
+    return lease
+  }
+
   /** One more ttl. Sends the keep-alive at once unless one is under way; answers from when the ttl counts. */
   renew(lease: Lease): Promise<Instant> {
     lease.renewal ??= this.#ask(lease)
@@ -121,7 +141,7 @@ export class Leases {
   }
 
   /** The place is no longer kept. */
-  release(place: object): void {
+  release(place: Hanging): void {
     // An enter that was asked twice may have hung it on either of two leases.
     for (const lease of this.#byId.values()) {
       if (lease.places.delete(place)) this.#endIfEmpty(lease)
@@ -141,7 +161,8 @@ export class Leases {
   /** Ends all leases of its own: what hangs on them goes at once, not after a ttl. */
   async close(): Promise<void> {
     this.#keepAlive.close()
-    const own = [...this.#byId.values()].filter((lease) => lease.own && !lease.gone)
+    // What is to outlive its process is not taken away: it lapses.
+    const own = [...this.#byId.values()].filter((lease) => lease.own && !lease.gone && !hasOutliving(lease))
     this.#byId.clear()
     this.#current.clear()
     await Promise.all(own.map((lease) => this.#revoke(lease)))
@@ -268,6 +289,16 @@ export class Leases {
 /** The refusal says that the lease a place was to hang on has lapsed. */
 export function isLeaseGone(error: unknown): boolean {
   return error instanceof EtcdError && error.status === NOT_FOUND
+}
+
+/** The request got no answer that says that it was not carried out. */
+export function mayHaveApplied(error: unknown): boolean {
+  return (error instanceof EtcdError || error instanceof EtcdUnreachableError) && error.mayHaveApplied
+}
+
+function hasOutliving({ places }: Lease): boolean {
+  for (const { entry } of places) if (entry.outlives === true) return true
+  return false
 }
 
 function toSeconds(ttlMs: number): number {

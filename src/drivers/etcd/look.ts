@@ -32,6 +32,8 @@ type Share = Pick<Entry, 'weight' | 'capacity'>
 
 /** What is asked about one place; etcd takes 128 operations in a transaction. */
 const OPS_PER_LOOK = 3
+/** What is asked about one line. */
+export const OPS_PER_ROOM = 2
 export const LOOKS_PER_TXN: number = Math.floor(128 / OPS_PER_LOOK)
 
 export class Look {
@@ -102,13 +104,16 @@ export class Look {
   }
 
   /** Asks whether there is room, for one who only asks: all who stand in the line are in front. */
-  roomTxn(line: LineKeys, share: Share): TxnRequest {
-    return { success: [nearest(line, share), oldest(line)] }
+  roomOps(entry: Entry): RequestOp[] {
+    const line = this.#keys.line(entry.line)
+    return [nearest(line, entry), oldest(line)]
   }
 
-  hasRoom(entry: Entry, { responses }: TxnResponse): boolean {
+  /** The weight in front of one who would enter now; null: there is no room. */
+  room(entry: Entry, responses: readonly ResponseOp[]): number | null {
     this.checkCapacity(entry, responses[1])
-    return isGranted(entry, this.#weigh(entry, found(responses[0])))
+    const { ahead } = this.#weigh(entry, found(responses[0]))
+    return isGranted(entry, { ahead }) ? ahead : null
   }
 
   #weigh(share: Share, front: readonly KeyValue[]): Pick<Sight, 'ahead' | 'blockers' | 'isNext'> {
@@ -125,7 +130,7 @@ export class Look {
 }
 
 /** Absent, for one key or a whole range: no key has a create revision, which is never 0. */
-function absent(key: Uint8Array, rangeEnd?: Uint8Array): Compare {
+export function absent(key: Uint8Array, rangeEnd?: Uint8Array): Compare {
   const compare: Compare = { target: 'create', result: '=', key, createRevision: 0n }
   return rangeEnd === undefined ? compare : { ...compare, rangeEnd }
 }

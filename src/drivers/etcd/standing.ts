@@ -34,9 +34,14 @@ export class Standings {
     return this.#byId.size
   }
 
+  /** All of them. */
+  [Symbol.iterator](): IterableIterator<Standing> {
+    return this.#byId.values()
+  }
+
   /** All places of a line. */
   of(line: string): Standing[] {
-    return [...this.#byId.values()].filter(({ entry }) => entry.line === line)
+    return [...this].filter(({ entry }) => entry.line === line)
   }
 
   get(id: string): Standing | undefined {

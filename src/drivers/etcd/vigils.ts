@@ -48,6 +48,18 @@ export class Vigils {
     this.#watch(id, ownKey, blockers, revision, isNext ? revision : null)
   }
 
+  /** Whether the id has ever had anything watched. */
+  watches(id: string): boolean {
+    return this.#keysOf.has(id)
+  }
+
+  /** The id is woken by its own key, from this revision on. */
+  guard(id: string, ownKey: string, startRevision: bigint): void {
+    if (!this.#wakes.has(id)) return
+    this.#keysOf.set(id, new Set([ownKey]))
+    this.#join(ownKey, id, [startRevision], null)
+  }
+
   /** Only what the id watched of its own is left: it is granted, and nobody in front matters any more. */
   narrow(id: string, ownKey: string, revision: bigint): void {
     if (this.#keysOf.has(id)) this.#watch(id, ownKey, [], revision, null)

@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { LockLostError } from '../../../src/core/errors.ts'
-import type { Held } from '../../../src/core/held.ts'
 import type { EtcdClient } from '../../../src/drivers/etcd/client/index.ts'
 import { faultProxy } from '../../../src/testbed/proxy.ts'
 import { requireServers, skipped } from '../../../src/testbed/require.ts'
@@ -34,26 +33,25 @@ async function keysOf(client: EtcdClient, line: string): Promise<{ key: Uint8Arr
   return kvs.map(({ key, lease }) => ({ key, lease }))
 }
 
-/** Waits until the hold's time left has risen so often. */
-async function heartbeats(held: Held, count: number): Promise<void> {
-  let [seen, last] = [0, held.remainingMs]
-  await expect
-    .poll(
-      () => {
-        const leftMs = held.remainingMs
-        if (leftMs > last) seen++
-        last = leftMs
-        return seen
-      },
-      { timeout: 30_000, interval: 20 },
-    )
-    .toBeGreaterThanOrEqual(count)
-}
-
 // Heartbeats so rare that nothing in a test can be owed to them.
 const RARE = { ttlMs: 300_000 }
 
 describe.skipIf(skipped('etcd'))('faults', () => {
+  test('a key deleted by hand under a holder is told at once, not at a heartbeat, however early it happens', async () => {
+    const hf = await open(url)
+    const client = rawClient(url)
+    const early = await hf.mutex('early', RARE).acquire()
+    await client.deleteRange({ key: (await keysOf(client, 'early'))[0]?.key as Uint8Array })
+    expect(await lossOf(early)).toBeInstanceOf(LockLostError)
+    // By now a hold has lasted long enough to be watched.
+    const late = await hf.mutex('late', RARE).acquire()
+    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    late.assertHeld()
+    await client.deleteRange({ key: (await keysOf(client, 'late'))[0]?.key as Uint8Array })
+    expect(await lossOf(late)).toBeInstanceOf(LockLostError)
+    await (await hf.mutex('late', RARE).acquire()).release()
+  })
+
   test('a key deleted by hand: the holder is told, a waiter takes a new place and is served', async () => {
     const [a, b] = [await open(url), await open(url)]
     const client = rawClient(url)
@@ -80,16 +78,12 @@ describe.skipIf(skipped('etcd'))('faults', () => {
 
   test('break is told to a holder at once, and now lets others in at once', async () => {
     const [a, b] = [await open(url), await open(url)]
-    // The bell is heard by those that have had a heartbeat; a second hold makes the process one of them.
-    const warm = await a.mutex('warm', { ttlMs: 1_000 }).acquire()
     const held = await a.mutex('broken', RARE).acquire()
     const next = b.mutex('broken', RARE).acquire()
     await expect.poll(async () => (await lineOf(b, 'broken')).waiters.length).toBe(1)
-    await heartbeats(warm, 2)
     expect(await b.break('broken', { now: true })).toBe(1)
     expect(await lossOf(held)).toBeInstanceOf(LockLostError)
     await (await next).release()
-    await warm.release()
   })
 
   test('a broken place weighs until it lapses, although its owner goes on renewing', async () => {

@@ -1,0 +1,78 @@
+/** Handing a place on: it gets another id, and the lease of whoever asks, and keeps its key and its create revision. */
+import type { Entry, Place } from '../../driver.ts'
+import type { EtcdClient } from './client/index.ts'
+import { findPlaces, type FoundPlace } from './finding.ts'
+import type { Keys } from './keys.ts'
+import type { Lease } from './lease.ts'
+import { isLeaseGone, type Leases, mayHaveApplied } from './leases.ts'
+import { placeValue } from './place-value.ts'
+import type { Standings } from './standing.ts'
+import type { Touching } from './touching.ts'
+import type { Vigils } from './vigils.ts'
+
+export interface HeirsConfig {
+  readonly client: EtcdClient
+  readonly keys: Keys
+  readonly leases: Leases
+  readonly standings: Standings
+  readonly vigils: Vigils
+  readonly touching: Touching
+}
+
+export class Heirs {
+  readonly #parts: HeirsConfig
+
+  constructor(parts: HeirsConfig) {
+    this.#parts = parts
+  }
+
+  async rename(entry: Entry, id: string): Promise<Place | null> {
+    const { standings, leases, touching } = this.#parts
+    const heir = { ...entry, id }
+    if (standings.get(id) === undefined && !(await this.#handOver(entry, heir))) return null
+    const [place] = await touching.touch([heir])
+    if (entry.outlives === true) {
+      // It belongs to nobody yet: if nobody comes for it, nobody here is to renew it.
+      const standing = standings.remove(id)
+      if (standing !== undefined) leases.release(standing)
+    }
+    return place ?? null
+  }
+
+  /** False: there is nothing to hand on. Each further turn means that somebody else has changed the place. */
+  async #handOver(entry: Entry, heir: Entry): Promise<boolean> {
+    const { client, keys, leases } = this.#parts
+    for (let lease: Lease | null = null; ; ) {
+      const [done, old] = await findPlaces(client, keys, [heir, entry])
+      if (done !== undefined) return true
+      if (old === undefined || old.value.broken || old.kv.lease === 0n) return false
+      // One that is to outlive its giver can't hang on a lease that the giver renews for others, and revokes in the end.
+      lease ??= heir.outlives === true ? await leases.apart(heir.ttlMs) : await leases.current(heir.ttlMs)
+      try {
+        if (await this.#put(old, entry, heir, lease)) return true
+      } catch (error) {
+        if (mayHaveApplied(error)) leases.retire(lease)
+        if (!isLeaseGone(error)) throw error
+        leases.lapsed(lease)
+        lease = null
+      }
+    }
+  }
+
+  async #put({ kv, value }: FoundPlace, entry: Entry, heir: Entry, lease: Lease): Promise<boolean> {
+    const { client, leases, standings, vigils } = this.#parts
+    const { key, createRevision, modRevision } = kv
+    const { succeeded, header } = await client.txn({
+      compare: [{ target: 'mod', result: '=', key, modRevision }],
+      success: [{ put: { key, value: placeValue(heir, value.at), lease: lease.id } }],
+    })
+    if (!succeeded) return false
+    const before = standings.remove(entry.id)
+    if (before !== undefined) leases.release(before)
+    vigils.drop(entry.id)
+    const standing = standings.meet(heir, key, lease)
+    standing.token = createRevision
+    standing.modRevision = header.revision
+    return true
+  }
+}
