@@ -13,6 +13,10 @@ export function settle(call: Call, errno: number, reply: JuteReader, watches: Wa
   const { request } = call
   if (errno === 0) {
     const value = decode(call, reply)
+    if (value instanceof ZooKeeperError) {
+      call.reject(value)
+      return
+    }
     if (request.watch !== null) watches.arm(request.watch.kind, request.path, request.watch.callback)
     call.resolve(value)
   } else if (errno === NO_NODE && request.nullable) {

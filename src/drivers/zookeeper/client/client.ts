@@ -1,7 +1,7 @@
 /** A ZooKeeper client: one session at one ensemble, every request typed and bounded in time. */
 import { Channel } from './channel.ts'
 import { Chroot } from './chroot.ts'
-import { isZooKeeperError, ZooKeeperError, ZooKeeperUnreachableError } from './errors.ts'
+import { isZooKeeperError, ZooKeeperUnreachableError } from './errors.ts'
 import { closedError } from './answers.ts'
 import { type MultiOp, type MultiResult, multi } from './multi.ts'
 import { assertIdentity, requestTimeout, resolveOptions, type ZooKeeperClientOptions } from './options.ts'
@@ -150,10 +150,8 @@ export class ZooKeeperClient {
   }
 
   /** All operations or none; rejects with the error of the one that failed, its place in `index`. */
-  async multi(ops: readonly MultiOp[], options?: RequestOptions): Promise<MultiResult[]> {
-    const outcome = await this.#call(options, () => multi(this.#chroot, ops))
-    if (outcome instanceof ZooKeeperError) throw outcome
-    return outcome
+  multi(ops: readonly MultiOp[], options?: RequestOptions): Promise<MultiResult[]> {
+    return this.#call(options, () => multi(this.#chroot, ops))
   }
 
   /** Resolves when the connected server has caught up with the leader: reads sent after it see all that came before. */

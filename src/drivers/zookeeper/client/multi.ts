@@ -89,7 +89,7 @@ function readResults(reader: JuteReader, chroot: Chroot, ops: readonly MultiOp[]
   }
 }
 
-export function multi(chroot: Chroot, ops: readonly MultiOp[]): Request<MultiResult[] | ZooKeeperError> {
+export function multi(chroot: Chroot, ops: readonly MultiOp[]): Request<MultiResult[]> {
   if (ops.length === 0) throw new UsageError('a multi needs at least one operation')
   const writer = begin(Op.multi)
   for (const op of ops) writeOp(writer, chroot, op)

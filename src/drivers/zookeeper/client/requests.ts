@@ -2,6 +2,7 @@
 import { UsageError } from '../../../core/errors.ts'
 import { type Acl, openAcl } from './acl.ts'
 import type { Chroot } from './chroot.ts'
+import type { ZooKeeperError } from './errors.ts'
 import { type JuteReader, JuteWriter } from './jute.ts'
 import type { Identity } from './options.ts'
 import { Op, Xid, XID_OFFSET } from './protocol.ts'
@@ -21,7 +22,8 @@ export interface Request<T> {
   readonly path: string
   /** Complete but for the xid. */
   readonly frame: Buffer
-  readonly decode: (reader: JuteReader) => T
+  /** An error is what the server answered, inside an answer that is none. */
+  readonly decode: (reader: JuteReader) => T | ZooKeeperError
   readonly watch: ArmedWatch | null
   /** True: a missing node is the answer null, not an error. */
   readonly nullable: boolean
