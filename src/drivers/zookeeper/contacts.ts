@@ -41,6 +41,11 @@ export function cadenceMs(sessionMs: number): number {
   return Math.max(1, sessionMs * CADENCE)
 }
 
+/** Answers closer to each other than this tell the same. */
+export function lateMs(sessionMs: number): number {
+  return sessionMs * GRAIN
+}
+
 /** How much of a session may be believed in. */
 export function believableMs(sessionMs: number): number {
   return Math.max(1, Math.floor(sessionMs * (1 - MARGIN)))

@@ -10,6 +10,7 @@ const UNPROTECTED = /^lock-(-?\d{10,})$/
 /** `<line>/_c_<id as a UUID>-lock-<number>`; the line's name is the path that Curator was given. */
 export class CuratorLayout implements Layout {
   readonly root = null
+  readonly ownsLines = false
   readonly containers = true
 
   linePath(line: string): string {

@@ -16,6 +16,8 @@ export interface Named {
 export interface Layout {
   /** What holds the lines, for `list`; null: they can be anywhere. */
   readonly root: string | null
+  /** Whether the nodes of lines are ours to write to. */
+  readonly ownsLines: boolean
   /** Whether the nodes above a line are containers, too. */
   readonly containers: boolean
   /** The node whose children are the places of the line. */
@@ -35,6 +37,7 @@ const PLACE = /^p-([0-9a-f]{32})-(\d{1,7})-(\d{1,7})-(-?\d{10,})$/
 /** `/<prefix>/lines/<line>/p-<id>-<weight>-<capacity>-<number>` */
 export class LineLayout implements Layout {
   readonly root: string
+  readonly ownsLines = true
   readonly containers = false
 
   constructor(prefix: string) {

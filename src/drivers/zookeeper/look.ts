@@ -1,15 +1,14 @@
 /** What the children of a line mean for one place: who stands in front, who behind, and whose leaving matters. */
-import { isGranted } from '../../driver.ts'
+import { type Entry, isGranted } from '../../driver.ts'
 import type { Named } from './layout.ts'
 
 export interface Look {
-  readonly me: Named
   /** The weight in front. */
   readonly ahead: number
   /** Somebody stands behind. */
   readonly wanted: boolean
-  /** The first of the line. */
-  readonly oldest: Named
+  /** The line's: that of its first place. */
+  readonly capacity: number
   /** Those whose leaving could let me in; empty when granted. */
   readonly blocking: readonly Named[]
 }
@@ -29,6 +28,11 @@ export function inOrder(line: readonly Named[]): Named[] {
   return line.toSorted((a, b) => a.order - b.order)
 }
 
+/** Nobody else is in the line. */
+export function alone(entry: Pick<Entry, 'capacity'>): Look {
+  return { ahead: 0, wanted: false, capacity: entry.capacity, blocking: [] }
+}
+
 /** Where the place with this id stands; null: nowhere. */
 export function lookFrom(line: readonly Named[], id: string): Look | null {
   const me = line.find((place) => place.id === id)
@@ -44,7 +48,8 @@ export function lookFrom(line: readonly Named[], id: string): Look | null {
     ahead += place.weight
     inFront.push(place)
   }
-  return { me, ahead, wanted, oldest, blocking: isGranted(me, { ahead }) ? [] : blockingSet(me, inFront) }
+  const blocking = isGranted(me, { ahead }) ? [] : blockingSet(me, inFront)
+  return { ahead, wanted, capacity: oldest.capacity, blocking }
 }
 
 /**
@@ -54,6 +59,8 @@ export function lookFrom(line: readonly Named[], id: string): Look | null {
  */
 function blockingSet(me: Named, inFront: readonly Named[]): Named[] {
   const room = me.capacity - me.weight
+  const nearest = inFront.reduce((near, place) => (place.order > near.order ? place : near))
+  if (nearest.weight > room) return [nearest]
   const set: Named[] = []
   let sum = 0
   for (const place of inOrder(inFront).toReversed()) {

@@ -1,33 +1,46 @@
 /** Keeps a session in regular contact with its servers, and knows how far it may be believed in. */
 import { ClosedError, StoreError } from '../../core/errors.ts'
 import type { Runtime } from '../../core/runtime.ts'
+import { instant } from '../../core/validity.ts'
 import type { Entry, Instant } from '../../driver.ts'
 import type { ZooKeeperClient } from './client/index.ts'
-import { believableMs, cadenceMs, Contacts } from './contacts.ts'
+import { believableMs, cadenceMs, Contacts, lateMs } from './contacts.ts'
 
 export class Pulse {
   readonly #client: ZooKeeperClient
-  readonly #now: Runtime['now']
+  readonly #runtime: Pick<Runtime, 'now' | 'wallNow'>
   readonly #contacts = new Contacts()
+  /** When the latest answer of the leader on this connection was asked for. */
+  #proven: Instant | null = null
   #timer: NodeJS.Timeout | null = null
   #stopped = false
 
-  constructor(client: ZooKeeperClient, now: Runtime['now']) {
+  constructor(client: ZooKeeperClient, runtime: Pick<Runtime, 'now' | 'wallNow'>) {
     this.#client = client
-    this.#now = now
+    this.#runtime = runtime
   }
 
   /** A server has taken the session on. */
   connected(): void {
     const { session } = this.#client
+    this.#proven = null
     if (session !== null) this.#contacts.connected(session.lastAnsweredSentAt)
     if (this.#timer === null) this.#setTimer()
   }
 
   /** Something sent then was answered, and the leader took part in it. */
-  answered(sentAt: number): void {
+  answered(asked: Instant): void {
     const { session } = this.#client
-    if (session !== null) this.#contacts.answered(sentAt, session.negotiatedMs)
+    if (session === null) return
+    this.#contacts.answered(asked.monoMs, session.negotiatedMs)
+    if (this.#proven === null || asked.monoMs > this.#proven.monoMs) this.#proven = asked
+  }
+
+  /** What was answered so lately that to ask again would tell nothing new; null: nothing was. */
+  justAnswered(now: Instant): Instant | null {
+    const [proven, session] = [this.#proven, this.#client.session]
+    if (proven === null || session === null) return null
+    return now.monoMs - proven.monoMs < lateMs(session.negotiatedMs) ? proven : null
   }
 
   /**
@@ -59,7 +72,7 @@ export class Pulse {
 
   async #beat(): Promise<void> {
     if (this.#client.state !== 'connected') return
-    const sentAt = this.#now()
+    const asked = instant(this.#runtime)
     try {
       await this.#client.sync('/')
     } catch (error) {
@@ -67,6 +80,6 @@ export class Pulse {
       if (error instanceof StoreError || error instanceof ClosedError) return
       throw error
     }
-    this.answered(sentAt)
+    this.answered(asked)
   }
 }

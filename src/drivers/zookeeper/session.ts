@@ -2,15 +2,17 @@
 import type { Runtime } from '../../core/runtime.ts'
 import { CapacityMismatchError, ClosedError, StoreError, StoreUnreachableError } from '../../core/errors.ts'
 import { type Instant, isGranted, type Place } from '../../driver.ts'
-import { isZooKeeperError, type Stat, type WatchEvent, type ZooKeeperClient } from './client/index.ts'
+import { isZooKeeperError, type WatchEvent, type ZooKeeperClient } from './client/index.ts'
+import { Entrance, type Taken } from './entrance.ts'
 import type { Ground } from './ground.ts'
 import type { Layout, Named } from './layout.ts'
 import { readLine } from './line.ts'
-import { type Look, lookFrom } from './look.ts'
-import { decodeNode, encodeNode } from './node-data.ts'
+import { alone, type Look, lookFrom } from './look.ts'
+import { decodeNode } from './node-data.ts'
 import { Pulse } from './pulse.ts'
 import { Reaper } from './reaper.ts'
 import type { Standing } from './standing.ts'
+import { Visits } from './visits.ts'
 
 /** `left`: by its own leave. `refused`: it never stood. `unanswered`: nobody said whether it stood. `lapsed`: all else. */
 export type Ending = 'left' | 'refused' | 'unanswered' | 'lapsed'
@@ -25,8 +27,6 @@ export interface Surroundings {
   ended(standing: Standing, how: Ending): void
 }
 
-/** A hold that is over sooner needs no watch on its own node, and most are. */
-const OWN_WATCH_MS = 100
 /** How long a request to enter waits for a connection. */
 const READY_MS = 300
 
@@ -36,12 +36,15 @@ export class PlaceSession {
   readonly #standings = new Set<Standing>()
   readonly #reaper: Reaper
   readonly #pulse: Pulse
+  readonly #entrance: Entrance
+  readonly #visits: Visits = new Visits((standing) => this.#due(standing))
 
   constructor(client: ZooKeeperClient, around: Surroundings) {
     this.client = client
     this.#around = around
     this.#reaper = new Reaper(client, around.layout, (standing) => this.#end(standing, 'left'))
-    this.#pulse = new Pulse(client, () => around.runtime.now())
+    this.#pulse = new Pulse(client, around.runtime)
+    this.#entrance = new Entrance(client, around.layout, around.ground)
     client.onState((state) => {
       if (state === 'connected') this.#pulse.connected()
       else if (state === 'expired' || state === 'authFailed') this.#expired()
@@ -62,32 +65,20 @@ export class PlaceSession {
 
   /** Takes a new place. Settles with where it stands, null if it was lost on the way. */
   async enter(standing: Standing, asked: Instant): Promise<Place | null> {
-    const { layout, ground } = this.#around
-    const { entry, linePath } = standing
     this.#standings.add(standing)
-    let line: PromiseSettledResult<Named[]>
+    let taken: Taken
     try {
-      const path = layout.placePath(linePath, entry)
-      const data = encodeNode({ ttlMs: entry.ttlMs, broken: false, data: entry.data })
-      const made = await ground.on(this.client, linePath, async () => {
-        // In one write, and answered one after the other: the list has my node, and with it all in front that still live.
-        const [created, listed] = await Promise.allSettled([
-          this.client.create2(path, data, { mode: 'ephemeralSequential', acl: ground.acl }),
-          readLine(this.client, layout, linePath),
-        ])
-        if (created.status === 'rejected') throw created.reason
-        return { ...created.value, listed }
-      })
-      line = made.listed
-      this.#stands(standing, made.path, made.stat)
-      this.#pulse.answered(asked.monoMs)
+      taken = await this.#entrance.take(standing.linePath, standing.entry)
     } catch (error) {
       this.#unmade(standing, error)
       throw error
     }
+    this.#stands(standing, taken.path, taken.czxid, taken.sessionId)
+    this.#pulse.answered(asked)
     // The node stands; what it means will be asked for again.
-    if (line.status === 'rejected') throw line.reason
-    return this.#admit(standing, line.value, asked)
+    if (taken.line.status === 'rejected') throw taken.line.reason
+    const { value: line } = taken.line
+    return this.#admit(standing, line === null ? alone(standing.entry) : this.#look(standing, line), asked)
   }
 
   /** Asks again for a place that may stand already: after a lost reply the id in its name tells. */
@@ -104,14 +95,14 @@ export class PlaceSession {
         this.#reaper.reap(standing)
         return null
       }
-      this.#stands(standing, found.path, found.stat)
+      this.#stands(standing, found.path, found.stat.czxid, found.stat.ephemeralOwner)
     }
     const [, line] = await Promise.all([
       this.client.sync('/'),
       readLine(this.client, this.#around.layout, standing.linePath),
     ])
-    this.#pulse.answered(asked.monoMs)
-    return this.#admit(standing, line, asked)
+    this.#pulse.answered(asked)
+    return this.#admit(standing, this.#look(standing, line), asked)
   }
 
   /** Where these stand now; the answer renews them. */
@@ -119,17 +110,21 @@ export class PlaceSession {
     if (this.client.state !== 'connected') {
       throw new StoreUnreachableError(`no ZooKeeper server answers for the session: it is ${this.client.state}`)
     }
+    // Whoever was woken just now looks at what the event has shown, however far behind its server is. That the session
+    // lives was proven a moment ago; else what the leader answers proves it. What a follower answers alone does not.
+    const proven = standings.every(({ woken }) => woken) ? this.#pulse.justAnswered(asked) : null
+    const synced = proven === null ? this.client.sync('/') : null
     const lines = new Map<string, Promise<Named[]>>()
-    // What the leader answers proves that the session lives. What a follower answers alone does not.
-    const synced = this.client.sync('/')
     for (const { linePath } of standings) {
       if (!lines.has(linePath)) lines.set(linePath, readLine(this.client, this.#around.layout, linePath))
     }
     const marks = standings.map((standing) => (standing.dirty ? this.#readOwn(standing) : undefined))
     const [, ...listings] = await Promise.all([synced, ...lines.values(), ...marks])
-    this.#pulse.answered(asked.monoMs)
+    if (proven === null) this.#pulse.answered(asked)
     const listed = new Map([...lines.keys()].map((line, i) => [line, listings[i] as Named[]]))
-    return standings.map((standing) => this.#placed(standing, listed.get(standing.linePath) ?? [], asked))
+    return standings.map((standing) => {
+      return this.#placed(standing, this.#look(standing, listed.get(standing.linePath) ?? []), proven ?? asked)
+    })
   }
 
   /** Gives a place up. Rejects if nobody could confirm it; then it goes on by itself. */
@@ -150,6 +145,7 @@ export class PlaceSession {
   /** Ends the session, and with it every place, also those of which nobody knew. */
   async close(): Promise<void> {
     this.#pulse.stop()
+    this.#visits.stop()
     for (const standing of this.#standings) this.#release(standing)
     await this.client.close()
   }
@@ -163,10 +159,10 @@ export class PlaceSession {
     this.#around.ended(standing, how)
   }
 
-  #stands(standing: Standing, path: string, stat: Stat): void {
+  #stands(standing: Standing, path: string, czxid: bigint, sessionId: bigint): void {
     standing.path = path
-    standing.token = stat.czxid
-    standing.sessionId = stat.ephemeralOwner
+    standing.token = czxid
+    standing.sessionId = sessionId
     standing.lapsesAt = this.#around.runtime.now() + standing.entry.ttlMs
     if (standing.state === 'entering' || standing.state === 'unknown') standing.state = 'standing'
   }
@@ -179,10 +175,10 @@ export class PlaceSession {
   }
 
   /** The first look of a place: it must agree with the line about the capacity, or go without a trace. */
-  async #admit(standing: Standing, line: readonly Named[], asked: Instant): Promise<Place | null> {
+  async #admit(standing: Standing, look: Look | null, asked: Instant): Promise<Place | null> {
     const { entry } = standing
-    const capacity = lookFrom(line, entry.id)?.oldest.capacity ?? entry.capacity
-    if (capacity === entry.capacity) return this.#placed(standing, line, asked)
+    const capacity = look?.capacity ?? entry.capacity
+    if (capacity === entry.capacity) return this.#placed(standing, look, asked)
     await this.leave(standing)
     throw new CapacityMismatchError(
       `line ${JSON.stringify(entry.line)} has capacity ${capacity} while it is in use, asked for ${entry.capacity}`,
@@ -190,13 +186,17 @@ export class PlaceSession {
     )
   }
 
+  #look(standing: Standing, line: readonly Named[]): Look | null {
+    this.#entrance.saw(standing.linePath, line)
+    return lookFrom(line, standing.entry.id)
+  }
+
   /** Judges one look at the line. */
-  #placed(standing: Standing, line: readonly Named[], asked: Instant): Place | null {
+  #placed(standing: Standing, look: Look | null, asked: Instant): Place | null {
     const { entry } = standing
     const { runtime } = this.#around
     const session = this.client.session
     if (standing.state !== 'standing' || standing.broken) return null
-    const look = lookFrom(line, entry.id)
     // Deleted by hand, or the session under which it was made is not the one that answered: not a hold.
     if (look === null || session === null || session.id !== standing.sessionId) {
       this.#end(standing, 'lapsed')
@@ -220,25 +220,28 @@ export class PlaceSession {
 
   #watchFor(standing: Standing, look: Look): void {
     standing.granted = isGranted(standing.entry, look)
-    const wanted = new Set(look.blocking.map(({ name }) => `${standing.linePath}/${name}`))
-    for (const [path, callback] of standing.blocking) {
-      if (wanted.has(path)) continue
-      this.client.unwatch(path, callback)
-      standing.blocking.delete(path)
+    if (look.blocking.length > 0 || standing.blocking.size > 0) {
+      const wanted = new Set(look.blocking.map(({ name }) => `${standing.linePath}/${name}`))
+      for (const [path, callback] of standing.blocking) {
+        if (wanted.has(path)) continue
+        this.client.unwatch(path, callback)
+        standing.blocking.delete(path)
+      }
+      for (const path of wanted) if (!standing.blocking.has(path)) this.#watchBlocking(standing, path)
     }
-    for (const path of wanted) if (!standing.blocking.has(path)) this.#watchBlocking(standing, path)
-    const dueMs = standing.granted && standing.ownWatch === null ? OWN_WATCH_MS : standing.entry.ttlMs
-    if (standing.timer === null) this.#setTimer(standing, dueMs)
-    else if (dueMs === OWN_WATCH_MS) {
-      standing.clearTimer()
-      this.#setTimer(standing, dueMs)
-    }
+    if (standing.timer === null || (standing.granted && standing.ownWatch === null)) this.#visits.expect(standing)
   }
 
   /** By reading rather than by exists: that would leave a watch behind at a node that has gone, and never comes again. */
   #watchBlocking(standing: Standing, path: string): void {
     const changed = (): void => {
-      if (standing.blocking.delete(path)) this.#around.wake(standing.entry.id)
+      if (!standing.blocking.delete(path)) return
+      standing.woken = true
+      this.#around.wake(standing.entry.id)
+      // Core looks within this turn. A look that comes later may be about something else, and asks the leader.
+      queueMicrotask(() => {
+        standing.woken = false
+      })
     }
     standing.blocking.set(path, changed)
     this.client.getData(path, { watch: changed }).catch((error: unknown) => {
@@ -247,23 +250,18 @@ export class PlaceSession {
     })
   }
 
-  #setTimer(standing: Standing, dueMs: number): void {
-    standing.timer = setTimeout(() => this.#due(standing), Math.min(dueMs, standing.entry.ttlMs))
-    standing.timer.unref()
-  }
-
+  /** The place has stood for a while: it is watched over from here on, until its lease has run out. */
   #due(standing: Standing): void {
-    standing.timer = null
+    standing.clearTimer()
     if (standing.state !== 'standing') return
     const leftMs = standing.lapsesAt - this.#around.runtime.now()
     if (leftMs <= 0) {
       this.#lapse(standing)
       return
     }
-    if (standing.granted && standing.ownWatch === null) {
-      void this.#watchOwn(standing)
-    }
-    this.#setTimer(standing, leftMs)
+    if (standing.granted && standing.ownWatch === null) void this.#watchOwn(standing)
+    standing.timer = setTimeout(() => this.#due(standing), leftMs)
+    standing.timer.unref()
   }
 
   /** Nobody renewed the place: the session would keep it, so it is given up here. */

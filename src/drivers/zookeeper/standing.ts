@@ -21,6 +21,10 @@ export class Standing {
   /** Nobody renewed it until here: it lapses, by this process's own doing. */
   lapsesAt = 0
   granted = false
+  /** The watch on one in front has just fired. */
+  woken = false
+  /** Whether somebody will come by and see after it. */
+  expected = false
   /** Marked by `break`: it is renewed no more. */
   broken = false
   /** Its node's data have changed since they were last read. */
@@ -29,6 +33,7 @@ export class Standing {
   ownWatch: WatchCallback | null = null
   /** The watches on those in front, by path. */
   readonly blocking: Map<string, WatchCallback> = new Map()
+  /** Rings when its lease may have run out. */
   timer: NodeJS.Timeout | null = null
 
   constructor(entry: Entry, linePath: string) {

@@ -55,9 +55,9 @@ test('an id that is not in the line stands nowhere', () => {
   expect(lookFrom(line(1, 1), 'id7')).toBeNull()
 })
 
-test('who is behind, who is oldest; the order of the listing does not matter', () => {
+test('who is behind, whose capacity counts; the order of the listing does not matter', () => {
   const all = line(2, 1, 1, 1).toReversed()
-  expect(lookFrom(all, 'id1')).toMatchObject({ ahead: 1, wanted: true, oldest: { id: 'id0' } })
+  expect(lookFrom(all, 'id1')).toMatchObject({ ahead: 1, wanted: true, capacity: 2 })
   expect(lookFrom(all, 'id2')).toMatchObject({ ahead: 2, wanted: false })
   expect(grantedOf(inOrder(all)).map(({ id }) => id)).toEqual(['id0', 'id1'])
 })

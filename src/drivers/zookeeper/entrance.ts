@@ -1,0 +1,114 @@
+/** How a place is taken: in one round trip, and without a list where nobody else stands. */
+import type { Entry } from '../../driver.ts'
+import { StoreError } from '../../core/errors.ts'
+import { isZooKeeperError, type ZooKeeperClient, type ZooKeeperError } from './client/index.ts'
+import type { Ground } from './ground.ts'
+import type { Layout, Named } from './layout.ts'
+import { readLine } from './line.ts'
+import { encodeNode } from './node-data.ts'
+
+/** A node that was made, and the line it stands in. */
+export interface Taken {
+  readonly path: string
+  readonly czxid: bigint
+  /** The session that made it; 0n if that one has ended since. */
+  readonly sessionId: bigint
+  /** null: nobody but the new one. A rejection: the node stands, the line could not be read. */
+  readonly line: PromiseSettledResult<Named[] | null>
+}
+
+/** Lines that are remembered as shared; the least lately remembered goes first. */
+const SHARED_MAX = 1_024
+const NO_DATA = new Uint8Array(0)
+const ALONE = Object.freeze({ status: 'fulfilled', value: null } as const)
+
+export class Entrance {
+  readonly #client: ZooKeeperClient
+  readonly #layout: Layout
+  readonly #ground: Ground
+  /** Lines in which others stood when they were last looked at: there a list will be needed. */
+  readonly #shared = new Set<string>()
+  #asksAlone: boolean
+
+  constructor(client: ZooKeeperClient, layout: Layout, ground: Ground) {
+    this.#client = client
+    this.#layout = layout
+    this.#ground = ground
+    this.#asksAlone = layout.ownsLines
+  }
+
+  take(linePath: string, entry: Entry): Promise<Taken> {
+    const path = this.#layout.placePath(linePath, entry)
+    const data = encodeNode({ ttlMs: entry.ttlMs, broken: false, data: entry.data })
+    return this.#ground.on(this.#client, linePath, () =>
+      this.#asksAlone && !this.#shared.has(linePath)
+        ? this.#takeAlone(linePath, path, data)
+        : this.#takeAmong(linePath, path, data),
+    )
+  }
+
+  /** What a look at a line has shown: whether the next one to enter should expect others there. */
+  saw(linePath: string, line: readonly Named[]): void {
+    if (line.length <= 1) this.#shared.delete(linePath)
+    else this.#remember(linePath)
+  }
+
+  /**
+   * Creates the node and writes nothing to the line's: the answer to the latter is its Stat as of this very transaction,
+   * and has the number of its children and the number of the transaction, which is the new node's czxid. A single child
+   * is the new one, and is granted. All servers apply transactions in one order, so that also a follower that is behind
+   * counts right.
+   */
+  async #takeAlone(linePath: string, path: string, data: Buffer): Promise<Taken> {
+    const { mode, acl } = this.#create
+    try {
+      const [made, wrote] = await this.#client.multi([
+        { op: 'create', path, data, mode, acl },
+        { op: 'setData', path: linePath, data: NO_DATA },
+      ])
+      if (made?.path === undefined || wrote?.stat === undefined)
+        throw new StoreError('ZooKeeper answered a multi without its results')
+      // Asked for now: the answer came over a link of the session that made the node, and no other can have come since.
+      const sessionId = this.#client.session?.id ?? 0n
+      const { mzxid, numChildren } = wrote.stat
+      if (numChildren === 1) return { path: made.path, czxid: mzxid, sessionId, line: ALONE }
+      const [line] = await Promise.allSettled([readLine(this.#client, this.#layout, linePath)])
+      return { path: made.path, czxid: mzxid, sessionId, line }
+    } catch (error) {
+      if (!isRefusedWrite(error)) throw error
+      // The ACL lets us make children there, and not write: a list tells as well.
+      this.#asksAlone = false
+      return this.#takeAmong(linePath, path, data)
+    }
+  }
+
+  /** In one write, and answered one after the other: the list has the new node, and with it all in front that still live. */
+  async #takeAmong(linePath: string, path: string, data: Buffer): Promise<Taken> {
+    const [made, line] = await Promise.allSettled([
+      this.#client.create2(path, data, this.#create),
+      readLine(this.#client, this.#layout, linePath),
+    ])
+    if (made.status === 'rejected') throw made.reason
+    const { stat } = made.value
+    return { path: made.value.path, czxid: stat.czxid, sessionId: stat.ephemeralOwner, line }
+  }
+
+  get #create(): { readonly mode: 'ephemeralSequential'; readonly acl: Ground['acl'] } {
+    return { mode: 'ephemeralSequential', acl: this.#ground.acl }
+  }
+
+  #remember(linePath: string): void {
+    if (this.#shared.has(linePath)) return
+    this.#shared.add(linePath)
+    if (this.#shared.size <= SHARED_MAX) return
+    for (const oldest of this.#shared) {
+      this.#shared.delete(oldest)
+      return
+    }
+  }
+}
+
+/** The second operation of the multi, the write, was the one that was not permitted. */
+function isRefusedWrite(error: unknown): boolean {
+  return isZooKeeperError(error, 'NoAuth') && (error as ZooKeeperError).index === 1
+}
