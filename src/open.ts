@@ -46,7 +46,7 @@ const SETTINGS: Record<string, readonly string[]> = {
   rediss: REDIS_SETTINGS,
   'redis+sentinel': REDIS_SETTINGS,
   'redis+cluster': REDIS_SETTINGS,
-  mysql: ['connections'],
+  mysql: ['connections', 'doorbell'],
   postgres: ['schema', 'listenUrl', 'connections', 'sslmode'],
   postgresql: ['schema', 'listenUrl', 'connections', 'sslmode'],
 }

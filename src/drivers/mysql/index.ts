@@ -1,5 +1,5 @@
 /** `holdfast/mysql`: locks in a MySQL 8 or MariaDB 10.6 database, through `mysql2`. */
-import { checkKeys, checkWhole, shown } from '../../core/check.ts'
+import { checkBoolean, checkKeys, checkWhole, shown } from '../../core/check.ts'
 import { UsageError } from '../../core/errors.ts'
 import type { Driver } from '../../driver.ts'
 import { checkPoll, type PollMs } from '../sql/poll-option.ts'
@@ -21,9 +21,14 @@ export interface MysqlOptions {
   readonly connections?: number
   /** The shortest and longest pause between polls of a process that waits. Default 25 and 500; 5 to 60 000. */
   readonly pollMs?: PollMs
+  /**
+   * Waiters are rung for by a lock of the server (GET_LOCK), on connections of their own, up to four; false: they are only polled for.
+   * Default true for a URL; a pool of yours is polled for always.
+   */
+  readonly doorbell?: boolean
 }
 
-const KEYS = ['prefix', 'timeoutMs', 'connections', 'pollMs']
+const KEYS = ['prefix', 'timeoutMs', 'connections', 'pollMs', 'doorbell']
 
 /** A store in MySQL or MariaDB, given by URL or by your `mysql2` pool. */
 export function mysql(store: string | URL | MysqlPool, options: MysqlOptions = {}): Driver {
@@ -32,14 +37,15 @@ export function mysql(store: string | URL | MysqlPool, options: MysqlOptions = {
   const names = makeNames(prefix)
   checkWhole('timeoutMs', timeoutMs, 1, 600_000)
   checkWhole('connections', connections, 1, 1_000)
-  const range = checkPoll(options.pollMs)
+  if (options.doorbell !== undefined) checkBoolean('doorbell', options.doorbell)
+  const parts = { names, timeoutMs, poll: checkPoll(options.pollMs), doorbell: options.doorbell ?? true }
   if (typeof store === 'string' || store instanceof URL) {
-    return new MysqlDriver(openMysql(String(store), { timeoutMs, connections }), names, range)
+    return new MysqlDriver({ ...parts, session: openMysql(String(store), { timeoutMs, connections }) })
   }
   if (typeof store !== 'object' || store === null || !('getConnection' in store || 'promise' in store)) {
     throw new UsageError(`mysql needs a URL or a mysql2 pool, given ${shown(store)}`)
   }
-  return new MysqlDriver(givenMysql(store, timeoutMs), names, range)
+  return new MysqlDriver({ ...parts, session: givenMysql(store, timeoutMs) })
 }
 
 /** The SQL that `setup()` runs, for those who run their own migrations. */

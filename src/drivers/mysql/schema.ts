@@ -1,13 +1,16 @@
 /** The schema: what `setup()` runs, and what `holdfast migrate --print` shows. */
 import { isSchemaMissing, schemaError } from './failure.ts'
 import type { Names } from './names.ts'
-import { BREAK, ENTER, LEAVE, LOOK, SCHEMA, STEP, SWAP, SWEEP, TOUCH } from './scripts.generated.ts'
+import { BELL, BREAK, ENTER, LEAVE, LOOK, SCHEMA, STEP, SWAP, SWEEP, TAKE, TOUCH } from './scripts.generated.ts'
 import type { MysqlSession } from './session.ts'
 
-/** Raised with every change of tables or procedures; the names of the procedures carry it too. */
-export const SCHEMA_VERSION = 1
+/**
+ * Raised with every change of tables or procedures; the names of the procedures carry it too. Those of older versions stay where they are:
+ * processes that have not been replaced yet go on with them. Tables may only change in ways that they can live with.
+ */
+export const SCHEMA_VERSION = 2
 
-const PROCEDURES = [STEP, ENTER, LEAVE, TOUCH, BREAK, SWAP, SWEEP, LOOK]
+const PROCEDURES = [STEP, ENTER, LEAVE, TOUCH, BREAK, SWAP, TAKE, SWEEP, LOOK, BELL]
 
 function statements(names: Names): string[] {
   const split = (sql: string): string[] =>
@@ -44,7 +47,8 @@ export async function setUp(session: MysqlSession, names: Names): Promise<void> 
 
 export async function schemaVersion(session: MysqlSession, names: Names): Promise<number | null> {
   try {
-    const [row] = await session.run(names.render('SELECT version FROM @meta WHERE one = 1'), [])
+    const { rows } = await session.run(names.render('SELECT version FROM @meta WHERE one = 1'), [])
+    const [row] = rows
     return row === undefined ? null : Number(row[0])
   } catch (error) {
     if (isSchemaMissing(error)) return null

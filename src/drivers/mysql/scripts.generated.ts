@@ -1,6 +1,53 @@
 /** Made by scripts/embed.js from the script files beside it. Do not edit. */
 
-export const BREAK: string = `CREATE PROCEDURE @break_v1(p_line VARBINARY(512), p_at_once TINYINT)
+export const BELL: string = `CREATE PROCEDURE @ear_v2(p_line VARBINARY(512), p_id BINARY(16), p_span BIGINT)
+SQL SECURITY INVOKER
+BEGIN
+DECLARE v_until BIGINT DEFAULT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) + p_span;
+DECLARE v_left BIGINT DEFAULT p_span;
+DECLARE v_answer VARCHAR(20) DEFAULT NULL;
+DECLARE v_token BIGINT;
+DECLARE v_weight BIGINT;
+DECLARE v_broken TINYINT;
+DECLARE v_capacity BIGINT;
+DECLARE v_ahead BIGINT;
+DECLARE v_front BINARY(16);
+DECLARE v_bell VARCHAR(64);
+DECLARE v_pause DOUBLE DEFAULT 0.002;
+DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
+wait: LOOP
+SET v_token = NULL, v_front = NULL, v_ahead = 0;
+SELECT p.token, p.weight, p.broken, l.capacity INTO v_token, v_weight, v_broken, v_capacity
+FROM @place p JOIN @line l ON l.name = p.line WHERE p.id = p_id AND p.line = p_line;
+IF v_token IS NULL OR v_broken THEN
+SET v_answer = '0';
+LEAVE wait;
+END IF;
+SELECT id INTO v_front FROM @place WHERE line = p_line AND token < v_token ORDER BY token DESC LIMIT 1;
+IF v_front IS NOT NULL AND v_capacity > v_weight THEN
+SELECT SUM(weight) INTO v_ahead FROM @place WHERE line = p_line AND token < v_token;
+END IF;
+IF v_front IS NULL OR (v_capacity > v_weight AND v_ahead + v_weight <= v_capacity) THEN
+SET v_answer = v_token;
+LEAVE wait;
+END IF;
+SET v_left = v_until - TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6));
+IF v_left <= 0 THEN LEAVE wait; END IF;
+SET v_bell = CONCAT('holdfast.', HEX(v_front));
+IF v_capacity > 1 OR IS_USED_LOCK(v_bell) IS NULL THEN
+DO SLEEP(LEAST(v_pause, v_left / 1000000));
+SET v_pause = LEAST(v_pause * 1.25, 0.025);
+ELSEIF GET_LOCK(v_bell, LEAST(1, v_left / 1000000)) = 1 THEN
+DO RELEASE_LOCK(v_bell);
+SET v_pause = 0.002;
+END IF;
+END LOOP;
+SELECT v_answer AS token;
+END
+;;
+`
+
+export const BREAK: string = `CREATE PROCEDURE @break_v2(p_line VARBINARY(512), p_at_once TINYINT)
 SQL SECURITY INVOKER
 BEGIN
 DECLARE v_now BIGINT;
@@ -19,8 +66,8 @@ START TRANSACTION;
 SELECT capacity INTO v_capacity FROM @line WHERE name = p_line FOR UPDATE;
 IF v_capacity IS NOT NULL THEN
 SET v_now = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6));
-CALL @spill_v1(p_line);
-CALL @tidy_v1(p_line, v_now);
+CALL @spill_v2(p_line);
+CALL @tidy_v2(p_line, v_now);
 SET v_over = 0;
 OPEN c;
 walk: LOOP
@@ -44,13 +91,13 @@ END
 ;;
 `
 
-export const ENTER: string = `CREATE PROCEDURE @enter_v1(
-p_line VARBINARY(512), p_id BINARY(16), p_weight BIGINT, p_capacity BIGINT, p_ttl BIGINT, p_data TEXT CHARACTER SET utf8mb4, p_wait TINYINT
+export const ENTER: string = `CREATE PROCEDURE @join_v2(
+p_line VARBINARY(512), p_id BINARY(16), p_weight BIGINT, p_capacity BIGINT, p_ttl BIGINT, p_data TEXT CHARACTER SET utf8mb4, p_wait TINYINT,
+p_bell TINYINT, OUT p_answer VARCHAR(100)
 )
 SQL SECURITY INVOKER
 enter: BEGIN
 DECLARE v_now BIGINT;
-DECLARE v_answer VARCHAR(100) DEFAULT NULL;
 DECLARE v_name VARBINARY(512) DEFAULT NULL;
 DECLARE v_places INT;
 DECLARE v_capacity BIGINT;
@@ -64,70 +111,157 @@ DECLARE v_solo BINARY(16);
 DECLARE v_solo_weight BIGINT;
 DECLARE v_solo_lapse BIGINT;
 DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
-DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
-SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-START TRANSACTION;
+SET p_answer = NULL;
 SET v_now = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6));
 UPDATE @line SET last = LAST_INSERT_ID(GREATEST(last + 1, v_now)), capacity = p_capacity, changes = changes + 1,
 solo_id = p_id, solo_weight = p_weight, solo_ttl = p_ttl, solo_lapse = v_now + p_ttl, solo_at = v_now, solo_data = p_data
 WHERE name = p_line AND places = 0 AND solo_id IS NULL AND dead_until <= v_now;
 IF ROW_COUNT() = 1 THEN
-COMMIT;
-SELECT CONCAT(LAST_INSERT_ID(), ',0,-1,0') AS answer;
+SET p_answer = CONCAT(LAST_INSERT_ID(), ',0,-1,0');
 LEAVE enter;
 END IF;
 find: LOOP
-SELECT name, places, capacity, solo_id, solo_weight, solo_lapse INTO v_name, v_places, v_capacity, v_solo, v_solo_weight, v_solo_lapse
+SELECT name, places, weight, capacity, lapses_from, dead_until, last, solo_id, solo_weight, solo_lapse
+INTO v_name, v_places, v_weight, v_capacity, v_from, v_dead, v_last, v_solo, v_solo_weight, v_solo_lapse
 FROM @line WHERE name = p_line FOR UPDATE;
 IF v_name IS NOT NULL THEN LEAVE find; END IF;
 INSERT IGNORE INTO @line (name, capacity, last, changes, solo_id, solo_weight, solo_ttl, solo_lapse, solo_at, solo_data)
 SELECT p_line, p_capacity, GREATEST(m.floor + 1, v_now), 1, p_id, p_weight, p_ttl, v_now + p_ttl, v_now, p_data FROM @meta m;
 IF ROW_COUNT() = 1 THEN
 SELECT last INTO v_last FROM @line WHERE name = p_line;
-COMMIT;
-SELECT CONCAT(v_last, ',0,-1,0') AS answer;
+SET p_answer = CONCAT(v_last, ',0,-1,0');
 LEAVE enter;
 END IF;
 END LOOP;
 SET v_now = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6));
 IF NOT p_wait AND v_solo IS NOT NULL AND v_solo <> p_id AND v_solo_lapse > v_now AND v_capacity = p_capacity
 AND v_solo_weight + p_weight > p_capacity THEN
-ROLLBACK;
-SELECT NULL AS answer;
 LEAVE enter;
 END IF;
-CALL @spill_v1(p_line);
-CALL @tidy_v1(p_line, v_now);
-SELECT places, weight, capacity, lapses_from, dead_until, last INTO v_places, v_weight, v_capacity, v_from, v_dead, v_last
+IF v_solo IS NOT NULL OR (v_places > 0 AND v_from <= v_now) THEN
+CALL @spill_v2(p_line);
+CALL @tidy_v2(p_line, v_now);
+SELECT places, weight, capacity, lapses_from INTO v_places, v_weight, v_capacity, v_from
 FROM @line WHERE name = p_line FOR UPDATE;
+END IF;
 IF v_places > 0 THEN
 SELECT token, broken INTO v_token, v_broken FROM @place WHERE id = p_id AND line = p_line FOR UPDATE;
 END IF;
 IF v_token IS NOT NULL THEN
 IF NOT v_broken THEN
 UPDATE @place SET lapse = v_now + ttl WHERE line = p_line AND token = v_token;
-CALL @stand_v1(p_line, v_token, p_weight, v_capacity, v_now, v_answer);
+CALL @stand_v2(p_line, v_token, p_weight, v_capacity, v_now, p_answer);
 END IF;
 ELSEIF v_dead > v_now AND EXISTS (SELECT 1 FROM @dead WHERE line = p_line AND id = p_id AND until > v_now) THEN
-SET v_answer = NULL;
+SET p_answer = NULL;
 ELSEIF v_places > 0 AND v_capacity <> p_capacity THEN
-SET v_answer = CONCAT('capacity ', v_capacity);
+SET p_answer = CONCAT('capacity ', v_capacity);
 ELSEIF NOT p_wait AND v_places > 0 AND v_weight + p_weight > p_capacity THEN
-SET v_answer = NULL;
+SET p_answer = NULL;
 ELSEIF v_places = 0 THEN
 SET v_last = GREATEST(v_last + 1, v_now);
 UPDATE @line SET last = v_last, capacity = p_capacity, changes = changes + 1, weight = 0, solo_id = p_id, solo_weight = p_weight,
 solo_ttl = p_ttl, solo_lapse = v_now + p_ttl, solo_at = v_now, solo_data = p_data
 WHERE name = p_line;
-SET v_answer = CONCAT(v_last, ',0,-1,0');
+SET p_answer = CONCAT(v_last, ',0,-1,0');
 ELSE
 SET v_last = GREATEST(v_last + 1, v_now);
+IF p_bell THEN DO GET_LOCK(CONCAT('holdfast.', HEX(p_id)), 0); END IF;
 INSERT INTO @place (line, token, id, weight, ttl, lapse, at, data)
 VALUES (p_line, v_last, p_id, p_weight, p_ttl, v_now + p_ttl, v_now, p_data);
 UPDATE @line SET last = v_last, changes = changes + 1, places = places + 1, weight = weight + p_weight,
 lapses_from = LEAST(lapses_from, v_now + p_ttl)
 WHERE name = p_line;
-SET v_answer = CONCAT(v_last, ',', v_weight, ',', v_from - v_now, ',0');
+SET p_answer = CONCAT(v_last, ',', v_weight, ',', v_from - v_now, ',0');
+END IF;
+END
+;;
+CREATE PROCEDURE @enter_v2(
+p_line VARBINARY(512), p_id BINARY(16), p_weight BIGINT, p_capacity BIGINT, p_ttl BIGINT, p_data TEXT CHARACTER SET utf8mb4, p_wait TINYINT,
+p_bell TINYINT
+)
+SQL SECURITY INVOKER
+BEGIN
+DECLARE v_answer VARCHAR(100);
+DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+START TRANSACTION;
+CALL @join_v2(p_line, p_id, p_weight, p_capacity, p_ttl, p_data, p_wait, p_bell, v_answer);
+COMMIT;
+SELECT v_answer AS answer;
+END
+;;
+CREATE PROCEDURE @enter_all_v2(p_batch MEDIUMTEXT CHARACTER SET utf8mb4)
+SQL SECURITY INVOKER
+BEGIN
+DECLARE v_out MEDIUMTEXT DEFAULT '';
+DECLARE v_over TINYINT DEFAULT 0;
+DECLARE v_answer VARCHAR(100);
+DECLARE v_i INT;
+DECLARE v_line VARBINARY(512);
+DECLARE v_id BINARY(16);
+DECLARE v_weight BIGINT;
+DECLARE v_capacity BIGINT;
+DECLARE v_ttl BIGINT;
+DECLARE v_data TEXT CHARACTER SET utf8mb4;
+DECLARE c CURSOR FOR SELECT t.i, UNHEX(t.line), UNHEX(t.id), t.weight, t.capacity, t.ttl, t.data FROM JSON_TABLE(p_batch, '$[*]' COLUMNS (
+i FOR ORDINALITY, line VARCHAR(1024) CHARACTER SET ascii PATH '$[0]', id VARCHAR(32) CHARACTER SET ascii PATH '$[1]',
+weight BIGINT PATH '$[2]', capacity BIGINT PATH '$[3]', ttl BIGINT PATH '$[4]', data VARCHAR(4096) CHARACTER SET utf8mb4 PATH '$[5]'
+)) t ORDER BY t.line, t.i;
+DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_over = 1;
+DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+START TRANSACTION;
+OPEN c;
+walk: LOOP
+SET v_over = 0;
+FETCH c INTO v_i, v_line, v_id, v_weight, v_capacity, v_ttl, v_data;
+IF v_over THEN LEAVE walk; END IF;
+CALL @join_v2(v_line, v_id, v_weight, v_capacity, v_ttl, v_data, 0, 0, v_answer);
+IF v_answer LIKE 'capacity %' THEN
+SET v_out = CONCAT(v_answer, ',', v_i);
+LEAVE walk;
+END IF;
+IF v_answer IS NULL OR SUBSTRING_INDEX(SUBSTRING_INDEX(v_answer, ',', 2), ',', -1) + v_weight > v_capacity THEN
+SET v_out = NULL;
+LEAVE walk;
+END IF;
+SET v_out = CONCAT(v_out, v_i, ':', v_answer, ';');
+END LOOP;
+CLOSE c;
+IF v_out IS NULL OR v_out LIKE 'capacity %' THEN ROLLBACK; ELSE COMMIT; END IF;
+SELECT v_out AS answers;
+END
+;;
+CREATE PROCEDURE @rename_v2(p_line VARBINARY(512), p_id BINARY(16), p_new BINARY(16), p_ttl BIGINT, p_data TEXT CHARACTER SET utf8mb4)
+SQL SECURITY INVOKER
+BEGIN
+DECLARE v_now BIGINT;
+DECLARE v_capacity BIGINT DEFAULT NULL;
+DECLARE v_token BIGINT DEFAULT NULL;
+DECLARE v_weight BIGINT;
+DECLARE v_id BINARY(16);
+DECLARE v_answer VARCHAR(100) DEFAULT NULL;
+DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
+DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+START TRANSACTION;
+SELECT capacity INTO v_capacity FROM @line WHERE name = p_line FOR UPDATE;
+IF v_capacity IS NOT NULL THEN
+SET v_now = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6));
+CALL @spill_v2(p_line);
+CALL @tidy_v2(p_line, v_now);
+SELECT token, weight, id INTO v_token, v_weight, v_id FROM @place
+WHERE line = p_line AND id IN (p_id, p_new) AND NOT broken FOR UPDATE;
+IF v_token IS NOT NULL THEN
+UPDATE @place SET id = p_new, ttl = p_ttl, lapse = v_now + p_ttl, data = p_data WHERE line = p_line AND token = v_token;
+IF v_id <> p_new THEN
+INSERT INTO @dead (line, id, until) VALUES (p_line, p_id, v_now + p_ttl) ON DUPLICATE KEY UPDATE until = v_now + p_ttl;
+UPDATE @line SET dead_until = GREATEST(dead_until, v_now + p_ttl) WHERE name = p_line;
+END IF;
+UPDATE @line SET changes = changes + 1, lapses_from = LEAST(lapses_from, v_now + p_ttl) WHERE name = p_line;
+CALL @stand_v2(p_line, v_token, v_weight, v_capacity, v_now, v_answer);
+END IF;
 END IF;
 COMMIT;
 SELECT v_answer AS answer;
@@ -135,7 +269,7 @@ END
 ;;
 `
 
-export const LEAVE: string = `CREATE PROCEDURE @leave_v1(p_line VARBINARY(512), p_id BINARY(16), p_ttl BIGINT, p_after BIGINT)
+export const LEAVE: string = `CREATE PROCEDURE @leave_v2(p_line VARBINARY(512), p_id BINARY(16), p_ttl BIGINT, p_after BIGINT, p_bell TINYINT)
 SQL SECURITY INVOKER
 go: BEGIN
 DECLARE v_now BIGINT;
@@ -159,7 +293,7 @@ IF v_name IS NOT NULL THEN LEAVE find; END IF;
 INSERT IGNORE INTO @line (name, capacity, last) SELECT p_line, 1, m.floor FROM @meta m;
 END LOOP;
 SET v_now = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6));
-CALL @spill_v1(p_line);
+CALL @spill_v2(p_line);
 SELECT token, weight INTO v_token, v_weight FROM @place WHERE id = p_id AND line = p_line FOR UPDATE;
 IF v_token IS NULL THEN
 DELETE FROM @dead WHERE line = p_line AND until <= v_now;
@@ -172,13 +306,14 @@ ELSE
 UPDATE @place SET broken = 1, lapse = v_now + p_after WHERE line = p_line AND token = v_token;
 UPDATE @line SET changes = changes + 1, lapses_from = LEAST(lapses_from, v_now + p_after) WHERE name = p_line;
 END IF;
-CALL @tidy_v1(p_line, v_now);
+CALL @tidy_v2(p_line, v_now);
 COMMIT;
+IF p_bell THEN DO RELEASE_LOCK(CONCAT('holdfast.', HEX(p_id))); END IF;
 END
 ;;
 `
 
-export const LOOK: string = `CREATE PROCEDURE @poll_v1(p_batch MEDIUMTEXT CHARACTER SET utf8mb4)
+export const LOOK: string = `CREATE PROCEDURE @poll_v2(p_batch MEDIUMTEXT CHARACTER SET utf8mb4)
 SQL SECURITY INVOKER
 BEGIN
 DECLARE v_now BIGINT DEFAULT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6));
@@ -194,7 +329,7 @@ WHERE p.lapse > v_now
 SELECT LOWER(HEX(u.id)) AS id FROM u LEFT JOIN s ON s.id = u.id WHERE s.id IS NULL OR s.broken OR s.upto <= s.capacity;
 END
 ;;
-CREATE PROCEDURE @list_v1(p_prefix VARBINARY(512))
+CREATE PROCEDURE @list_v2(p_prefix VARBINARY(512))
 SQL SECURITY INVOKER
 BEGIN
 DECLARE v_now BIGINT DEFAULT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6));
@@ -209,7 +344,7 @@ WHERE l.name >= p_prefix AND LEFT(l.name, LENGTH(p_prefix)) = p_prefix
 ) s WHERE s.lapse > v_now ORDER BY s.line, s.token;
 END
 ;;
-CREATE PROCEDURE @stamps_v1(p_lines MEDIUMTEXT CHARACTER SET utf8mb4)
+CREATE PROCEDURE @stamps_v2(p_lines MEDIUMTEXT CHARACTER SET utf8mb4)
 SQL SECURITY INVOKER
 BEGIN
 SELECT HEX(l.name) AS name, CAST(l.changes AS CHAR) AS changes FROM JSON_TABLE(p_lines, '$[*]' COLUMNS (
@@ -273,9 +408,18 @@ lapse BIGINT NULL
 ;;
 CREATE TABLE IF NOT EXISTS @tx (name VARBINARY(512) NOT NULL PRIMARY KEY) ENGINE = InnoDB
 ;;
+CREATE TABLE IF NOT EXISTS @bucket (
+name VARBINARY(512) NOT NULL PRIMARY KEY,
+level BIGINT NOT NULL,
+at BIGINT NOT NULL,
+refused BIGINT NOT NULL,
+shut_until BIGINT NOT NULL,
+lapse BIGINT NOT NULL
+) ENGINE = InnoDB
+;;
 `
 
-export const STEP: string = `CREATE PROCEDURE @spill_v1(p_line VARBINARY(512))
+export const STEP: string = `CREATE PROCEDURE @spill_v2(p_line VARBINARY(512))
 SQL SECURITY INVOKER
 BEGIN
 INSERT INTO @place (line, token, id, weight, ttl, lapse, at, data)
@@ -287,7 +431,7 @@ WHERE name = p_line;
 END IF;
 END
 ;;
-CREATE PROCEDURE @tidy_v1(p_line VARBINARY(512), p_now BIGINT)
+CREATE PROCEDURE @tidy_v2(p_line VARBINARY(512), p_now BIGINT)
 SQL SECURITY INVOKER
 BEGIN
 DECLARE v_places INT;
@@ -304,7 +448,7 @@ WHERE name = p_line;
 END IF;
 END
 ;;
-CREATE PROCEDURE @stand_v1(p_line VARBINARY(512), p_token BIGINT, p_weight BIGINT, p_capacity BIGINT, p_now BIGINT, OUT p_answer VARCHAR(100))
+CREATE PROCEDURE @stand_v2(p_line VARBINARY(512), p_token BIGINT, p_weight BIGINT, p_capacity BIGINT, p_now BIGINT, OUT p_answer VARCHAR(100))
 SQL SECURITY INVOKER
 BEGIN
 DECLARE v_ahead BIGINT;
@@ -322,7 +466,7 @@ END
 ;;
 `
 
-export const SWAP: string = `CREATE PROCEDURE @swap_v1(
+export const SWAP: string = `CREATE PROCEDURE @swap_v2(
 p_key VARBINARY(512), p_write TINYINT, p_version BIGINT, p_next MEDIUMTEXT CHARACTER SET utf8mb4, p_ttl BIGINT, p_nonce VARBINARY(64)
 )
 SQL SECURITY INVOKER
@@ -370,7 +514,7 @@ END
 ;;
 `
 
-export const SWEEP: string = `CREATE PROCEDURE @sweep_v1(p_idle BIGINT, p_max INT)
+export const SWEEP: string = `CREATE PROCEDURE @sweep_v2(p_idle BIGINT, p_max INT)
 SQL SECURITY INVOKER
 BEGIN
 DECLARE v_now BIGINT;
@@ -401,8 +545,8 @@ SET v_last = NULL;
 SELECT last INTO v_last FROM @line WHERE name = v_line AND last < v_now - p_idle AND dead_until <= v_now
 AND (solo_id IS NULL OR solo_lapse <= v_now - p_idle) FOR UPDATE SKIP LOCKED;
 IF v_last IS NULL THEN ITERATE walk; END IF;
-CALL @spill_v1(v_line);
-CALL @tidy_v1(v_line, v_now);
+CALL @spill_v2(v_line);
+CALL @tidy_v2(v_line, v_now);
 SELECT places, last INTO v_places, v_last FROM @line WHERE name = v_line FOR UPDATE;
 IF v_places = 0 THEN
 DELETE FROM @dead WHERE line = v_line;
@@ -423,6 +567,8 @@ DELETE FROM @cell WHERE name = v_line;
 SET v_floor = GREATEST(v_floor, v_last), v_count = v_count + 1;
 END LOOP;
 CLOSE d;
+DELETE FROM @bucket WHERE lapse <= v_now - p_idle ORDER BY name LIMIT p_max;
+SET v_count = v_count + ROW_COUNT();
 UPDATE @meta SET floor = v_floor WHERE one = 1;
 END IF;
 COMMIT;
@@ -431,7 +577,56 @@ END
 ;;
 `
 
-export const TOUCH: string = `CREATE PROCEDURE @touch_v1(p_batch MEDIUMTEXT CHARACTER SET utf8mb4)
+export const TAKE: string = `CREATE PROCEDURE @take_v2(
+p_key VARBINARY(512), p_cost BIGINT, p_burst BIGINT, p_unit BIGINT, p_drain BIGINT, p_shut_after BIGINT, p_shut BIGINT
+)
+SQL SECURITY INVOKER
+BEGIN
+DECLARE v_now BIGINT;
+DECLARE v_level BIGINT DEFAULT NULL;
+DECLARE v_at BIGINT;
+DECLARE v_refused BIGINT;
+DECLARE v_shut_until BIGINT;
+DECLARE v_gone BIGINT;
+DECLARE v_need BIGINT DEFAULT p_cost * p_unit;
+DECLARE v_room BIGINT;
+DECLARE v_retry BIGINT DEFAULT 0;
+DECLARE v_taken TINYINT DEFAULT 0;
+DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
+DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+START TRANSACTION;
+find: LOOP
+SELECT level, at, refused, shut_until INTO v_level, v_at, v_refused, v_shut_until FROM @bucket WHERE name = p_key FOR UPDATE;
+IF v_level IS NOT NULL THEN LEAVE find; END IF;
+INSERT IGNORE INTO @bucket VALUES (p_key, 0, 0, 0, 0, 0);
+END LOOP;
+SET v_now = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6));
+SET v_gone = GREATEST(0, v_now - v_at);
+SET v_level = IF(v_gone >= v_level DIV p_drain + 1, 0, GREATEST(0, v_level - v_gone * p_drain));
+IF v_level = 0 AND v_shut_until <= v_now THEN SET v_refused = 0; END IF;
+SET v_room = p_burst * p_unit - v_level;
+IF v_shut_until > v_now THEN
+SET v_retry = v_shut_until - v_now;
+ELSEIF v_need <= v_room THEN
+SET v_taken = 1, v_level = v_level + v_need;
+ELSE
+SET v_refused = v_refused + p_cost, v_retry = (v_need - v_room + p_drain - 1) DIV p_drain;
+IF p_shut_after > 0 AND v_refused > p_shut_after THEN
+SET v_shut_until = v_now + p_shut, v_refused = 0, v_retry = p_shut;
+END IF;
+END IF;
+IF v_shut_until <= v_now THEN SET v_shut_until = 0; END IF;
+UPDATE @bucket SET level = v_level, at = v_now, refused = v_refused, shut_until = v_shut_until,
+lapse = GREATEST(v_now + (v_level + p_drain - 1) DIV p_drain, v_shut_until)
+WHERE name = p_key;
+COMMIT;
+SELECT CONCAT(v_taken, ',', v_level, ',', v_retry, ',', v_shut_until > 0) AS answer;
+END
+;;
+`
+
+export const TOUCH: string = `CREATE PROCEDURE @touch_v2(p_batch MEDIUMTEXT CHARACTER SET utf8mb4)
 SQL SECURITY INVOKER
 BEGIN
 DECLARE v_now BIGINT;
@@ -468,14 +663,14 @@ IF v_last IS NULL OR v_last <> v_line THEN
 SET v_last = v_line, v_capacity = NULL;
 SELECT capacity INTO v_capacity FROM @line WHERE name = v_line AND places > 0 FOR UPDATE;
 SET v_now = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6));
-IF v_capacity IS NOT NULL THEN CALL @tidy_v1(v_line, v_now); END IF;
+IF v_capacity IS NOT NULL THEN CALL @tidy_v2(v_line, v_now); END IF;
 END IF;
 IF v_capacity IS NULL THEN ITERATE walk; END IF;
 SET v_token = NULL;
 SELECT token, weight INTO v_token, v_weight FROM @place WHERE id = v_id AND line = v_line AND NOT broken FOR UPDATE;
 IF v_token IS NOT NULL THEN
 UPDATE @place SET lapse = v_now + ttl WHERE line = v_line AND token = v_token;
-CALL @stand_v1(v_line, v_token, v_weight, v_capacity, v_now, v_answer);
+CALL @stand_v2(v_line, v_token, v_weight, v_capacity, v_now, v_answer);
 SET v_out = CONCAT(v_out, v_i, ':', v_answer, ';');
 END IF;
 END LOOP;

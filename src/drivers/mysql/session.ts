@@ -1,131 +1,93 @@
-/** A session over `mysql2`: a pool of our own, or the user's. */
-import type * as Mysql2 from 'mysql2/promise'
-import { StoreUnreachableError } from '../../core/errors.ts'
+/** A session over `mysql2`: connections of our own, or the user's pool. Every call settles in time. */
+import type * as Mysql2 from 'mysql2'
+import { answerWithin } from '../sql/deadline.ts'
 import { missingClient } from '../sql/missing.ts'
 import type { MysqlConnection, MysqlPool, MysqlPromisePool } from './clients.ts'
+import { type Ear, type LanesOptions, MysqlLanes } from './lanes.ts'
+import { type Reply, type Seat, toReply, type Value } from './reply.ts'
 
-export type Value = string | number | Buffer | null
-
-export interface SessionOptions {
-  readonly timeoutMs: number
-  readonly connections: number
+export interface MysqlSession {
+  /** One prepared statement, one round trip; by that seat, if it is given and still open. */
+  run(sql: string, values: Value[], seat?: Seat): Promise<Reply>
+  /** These statements one after another on one connection. */
+  script(statements: readonly string[]): Promise<void>
+  /** A connection of its own for statements that wait; null where the connections are the user's. */
+  ear: ((timeoutMs: number) => Promise<Ear>) | null
+  close(): Promise<void>
 }
 
 /** Deadlock and lock wait: the procedure's handler has rolled back, and the connection is as good as before. */
 const HARMLESS = new Set([1213, 1205])
+const SCRIPT_MS = 60_000
 
-export class MysqlSession {
-  readonly #open: () => Promise<MysqlPromisePool>
-  readonly #end: () => Promise<void>
-  readonly #timeoutMs: number
-  #pool: MysqlPromisePool | null = null
-
-  constructor(open: () => Promise<MysqlPromisePool>, end: () => Promise<void>, timeoutMs: number) {
-    this.#open = open
-    this.#end = end
-    this.#timeoutMs = timeoutMs
+/** Connections of our own, made when they are first needed. */
+export function openMysql(url: string, options: LanesOptions): MysqlSession {
+  const lanes = new MysqlLanes(loadMysql, url, options)
+  return {
+    run: (sql, values, seat) => lanes.run(sql, values, seat),
+    async script(statements) {
+      const own = await lanes.own(SCRIPT_MS, true)
+      try {
+        for (const sql of statements) await own.run(sql, [])
+      } finally {
+        own.close()
+      }
+    },
+    ear: (timeoutMs) => lanes.own(timeoutMs, false),
+    close: () => lanes.close(),
   }
+}
 
-  /** One prepared statement, one round trip; the rows of its first result, as arrays. */
-  run(sql: string, values: Value[]): Promise<unknown[][]> {
-    return this.#with((connection) => connection.execute({ sql, values, rowsAsArray: true })).then(firstRows)
+/** A pool that was given stays open. */
+export function givenMysql(pool: MysqlPool, timeoutMs: number): MysqlSession {
+  const given = ('promise' in pool && typeof pool.promise === 'function' ? pool.promise() : pool) as MysqlPromisePool
+  return {
+    run: (sql, values) =>
+      withConnection(given, timeoutMs, async (connection) => {
+        const [result] = await connection.execute({ sql, values, rowsAsArray: true })
+        return toReply(result, null)
+      }),
+    script: (statements) =>
+      withConnection(given, SCRIPT_MS, async (connection) => {
+        for (const sql of statements) await connection.query({ sql, rowsAsArray: true })
+      }),
+    ear: null,
+    async close() {},
   }
+}
 
-  /** These statements one after another on one connection. */
-  script(statements: readonly string[]): Promise<void> {
-    return this.#with(async (connection) => {
-      for (const sql of statements) await connection.query({ sql, rowsAsArray: true })
-      return []
-    }).then(nothing)
-  }
-
-  close(): Promise<void> {
-    return this.#end()
-  }
-
-  async #with(act: (connection: MysqlConnection) => Promise<unknown[]>): Promise<unknown[]> {
-    this.#pool ??= await this.#open()
-    const getting = this.#pool.getConnection()
+async function withConnection<T>(
+  pool: MysqlPromisePool,
+  timeoutMs: number,
+  act: (connection: MysqlConnection) => Promise<T>,
+): Promise<T> {
+  const getting = pool.getConnection()
+  let connection: MysqlConnection
+  try {
+    connection = await answerWithin(getting, timeoutMs, 'mysql')
+  } catch (error) {
     // If it comes after we gave up on it, it goes back unused.
-    const connection = await this.#answer(getting, () => getting.then((late) => late.release(), nothing))
-    try {
-      const rows = await this.#answer(act(connection), () => connection.destroy())
-      connection.release()
-      return rows
-    } catch (error) {
-      // A statement that was killed may have left its transaction open, and row locks with it: such a connection must not live on.
-      if (HARMLESS.has((error as { readonly errno?: number }).errno ?? 0)) connection.release()
-      else connection.destroy()
-      throw error
-    }
+    getting.then((late) => late.release(), nothing)
+    throw error
   }
-
-  async #answer<T>(promise: Promise<T>, giveUp: () => unknown): Promise<T> {
-    let timer: NodeJS.Timeout | undefined
-    const silence = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        void giveUp()
-        reject(new StoreUnreachableError(`mysql gave no answer within ${this.#timeoutMs} ms`))
-      }, this.#timeoutMs)
-    })
-    try {
-      return await Promise.race([promise, silence])
-    } finally {
-      clearTimeout(timer)
-    }
+  try {
+    const answer = await answerWithin(act(connection), timeoutMs, 'mysql')
+    connection.release()
+    return answer
+  } catch (error) {
+    // A statement that was killed may have left its transaction open, and row locks with it: such a connection must not live on.
+    if (HARMLESS.has((error as { readonly errno?: number }).errno ?? 0)) connection.release()
+    else connection.destroy()
+    throw error
   }
 }
 
 function nothing(): void {}
 
-/** A procedure answers with its result sets and an OK; a procedure without results with the OK alone. */
-function firstRows([result]: unknown[]): unknown[][] {
-  if (!Array.isArray(result)) return []
-  const sets = result.filter((set) => Array.isArray(set) && (set.length === 0 || Array.isArray(set[0])))
-  return (sets.length > 0 ? sets[0] : result.filter(Array.isArray)) as unknown[][]
-}
-
-/** A pool of our own, made when it is first needed. */
-export function openMysql(url: string, options: SessionOptions): MysqlSession {
-  let opened: Promise<Mysql2.Pool> | null = null
-  const open = async (): Promise<Mysql2.Pool> => {
-    const { createPool } = await loadMysql()
-    const pool = createPool({
-      uri: url,
-      connectionLimit: options.connections,
-      connectTimeout: options.timeoutMs,
-      enableKeepAlive: true,
-      supportBigNumbers: true,
-      bigNumberStrings: true,
-    })
-    // An idle pool must not keep the process from ending; who awaits an answer has a timer that does.
-    const { pool: core } = pool as unknown as { pool: NodeJS.EventEmitter }
-    core.on('connection', (connection: { stream?: { unref?(): void }; on(event: string, fn: () => void): void }) => {
-      connection.stream?.unref?.()
-      connection.on('error', nothing)
-    })
-    return pool
-  }
-  return new MysqlSession(
-    async () => (await (opened ??= open())) as unknown as MysqlPromisePool,
-    async () => (await opened)?.end(),
-    options.timeoutMs,
-  )
-}
-
-/** A pool that was given stays open. */
-export function givenMysql(pool: MysqlPool, timeoutMs: number): MysqlSession {
-  const promising = 'promise' in pool && typeof pool.promise === 'function' ? pool.promise() : pool
-  return new MysqlSession(
-    async () => promising as MysqlPromisePool,
-    async () => {},
-    timeoutMs,
-  )
-}
-
 export async function loadMysql(): Promise<typeof Mysql2> {
   try {
-    return await import('mysql2/promise')
+    const loaded = (await import('mysql2')) as typeof Mysql2 & { readonly default?: typeof Mysql2 }
+    return loaded.default ?? loaded
   } catch (error) {
     throw missingClient('mysql2', error)
   }

@@ -8,8 +8,11 @@ export interface PgPool {
     readonly values?: readonly unknown[]
     readonly rowMode?: 'array'
     readonly query_timeout?: number
-  }): Promise<{ readonly rows: readonly unknown[] }>
+  }): Promise<{ readonly rows: readonly unknown[]; readonly rowCount: number | null }>
 }
+
+/** Rows as arrays, and how many were changed. */
+export type PostgresRows = unknown[][] & { readonly count?: number | null }
 
 /** The members of a `postgres` sql object that we call. */
 export interface PostgresSql {
@@ -18,7 +21,7 @@ export interface PostgresSql {
     text: string,
     values?: never[],
     options?: { prepare?: boolean },
-  ): { values(): PromiseLike<unknown[][]>; simple(): PromiseLike<unknown> }
+  ): { values(): PromiseLike<PostgresRows>; simple(): PromiseLike<unknown> }
   listen(
     channel: string,
     heard: (payload: string) => void,

@@ -1,12 +1,26 @@
-/** The PostgreSQL driver: one round trip for each of enter, leave and touch; waiters are woken by NOTIFY. */
-import { CapacityMismatchError } from '../../core/errors.ts'
+/** The PostgreSQL driver: one statement for each of enter, leave and touch; waiters are woken by NOTIFY. */
 import { instant } from '../../core/validity.ts'
-import type { CellView, Change, Driver, Entry, LineView, Place, Stop, Traits, Wake } from '../../driver.ts'
+import type {
+  CellView,
+  Change,
+  Demand,
+  Driver,
+  Entry,
+  Instant,
+  LineView,
+  Place,
+  Stop,
+  Taken,
+  Traits,
+  Wake,
+} from '../../driver.ts'
 import { system } from '../../system.ts'
+import { CalmLines } from '../sql/calm-lines.ts'
 import { linesOf } from '../sql/lines.ts'
-import { readPlace, US } from '../sql/place.ts'
+import { capacityError, readPlace, US } from '../sql/place.ts'
 import type { PollRange } from '../sql/poller.ts'
 import { Sweeper } from '../sql/sweeper.ts'
+import { demandValues, readTaken } from '../sql/taken.ts'
 import { Turns } from '../sql/turns.ts'
 import { Watches } from '../sql/watches.ts'
 import { toStoreError } from './failure.ts'
@@ -38,6 +52,7 @@ export class PostgresDriver implements Driver {
   readonly #queries: Queries
   readonly #watches = new Watches()
   readonly #turns = new Turns()
+  readonly #calm = new CalmLines()
   readonly #hub: Hub
   readonly #inbox: string | null
   readonly #timeoutMs: number
@@ -48,7 +63,7 @@ export class PostgresDriver implements Driver {
     this.#session = session
     this.#names = names
     this.#timeoutMs = timeoutMs
-    this.#queries = new Queries(session, names, timeoutMs)
+    this.#queries = new Queries(session, names)
     const inbox = `holdfast_${system.randomId()}`
     this.#inbox = hears ? inbox : null
     this.#hub = new Hub(inbox, names.channel, this.#watches, this.#hubQueries(), poll)
@@ -73,28 +88,76 @@ export class PostgresDriver implements Driver {
   }
 
   async #enter(entry: Entry, wait: boolean): Promise<Place | null> {
+    const { line } = entry
     const since = instant(system)
-    const [row] = await this.#queries.run('enter', [
-      Buffer.from(entry.line),
+    const values = [
+      Buffer.from(line),
       entry.id,
       entry.weight,
       entry.capacity,
       Math.round(entry.ttlMs * US),
       entry.data,
       this.#inbox,
-      wait,
+    ]
+    this.#sweeper.used()
+    if (this.#calm.has(line)) {
+      const [row] = await this.#queries.run('enterShort', values)
+      if (row !== undefined) {
+        return { token: BigInt(row[0] as string), ahead: 0, recheckMs: null, since, wanted: false }
+      }
+      this.#calm.note(line, false)
+      return this.#enterCrowd(entry, [...values, wait], instant(system))
+    }
+    return this.#enterCrowd(entry, [...values, wait], since)
+  }
+
+  async #enterCrowd(entry: Entry, values: readonly unknown[], since: Instant): Promise<Place | null> {
+    const [row] = await this.#queries.run('enter', values)
+    const answer = row?.[0] as string | null
+    if (answer?.startsWith('capacity ')) throw capacityError(entry, answer)
+    const place = readPlace(answer, since)
+    this.#answered(entry, place)
+    return place
+  }
+
+  #answered(entry: Entry, place: Place | null): void {
+    this.#watches.answered(entry, place)
+    if (place !== null) this.#calm.note(entry.line, place.ahead === 0 && !place.wanted)
+  }
+
+  async enterAll(entries: readonly Entry[]): Promise<Place[] | null> {
+    const since = instant(system)
+    const [row] = await this.#queries.run('enterAll', [
+      entries.map(({ line }) => hex(line)).join(','),
+      entries.map(({ id }) => id).join(','),
+      entries.map(({ weight }) => weight),
+      entries.map(({ capacity }) => capacity),
+      entries.map(({ ttlMs }) => Math.round(ttlMs * US)),
+      entries.map(({ data }) => data),
+      this.#inbox,
     ])
     this.#sweeper.used()
-    const answer = row?.[0] as string | null
-    if (answer?.startsWith('capacity ')) {
-      throw new CapacityMismatchError(
-        `line ${JSON.stringify(entry.line)} has ${answer} while it is in use, asked for ${entry.capacity}`,
-        { line: entry.line },
-      )
+    const answers = (row?.[0] as string | null)?.split(';')
+    if (answers?.[0]?.startsWith('capacity ')) {
+      throw capacityError(entries[Number(answers[1]) - 1] as Entry, answers[0])
     }
-    const place = readPlace(answer, since)
-    this.#watches.answered(entry, place)
+    return answers === undefined ? null : answers.map((answer) => readPlace(answer, since) as Place)
+  }
+
+  async rename(entry: Entry, id: string): Promise<Place | null> {
+    const since = instant(system)
+    const { line, ttlMs, data } = entry
+    const values = [Buffer.from(line), entry.id, id, Math.round(ttlMs * US), data, this.#inbox]
+    const [row] = await this.#queries.run('rename', values)
+    const place = readPlace(row?.[0] as string | null, since)
+    this.#answered({ ...entry, id }, place)
     return place
+  }
+
+  async take(key: string, demand: Demand): Promise<Taken> {
+    this.#sweeper.used()
+    const [row] = await this.#queries.run('take', [Buffer.from(key), ...demandValues(demand)])
+    return readTaken(row?.[0], demand)
   }
 
   async touch(entries: readonly Entry[]): Promise<(Place | null)[]> {
@@ -110,12 +173,12 @@ export class PostgresDriver implements Driver {
   }
 
   async leave(entry: Entry, afterMs = 0): Promise<void> {
-    await this.#queries.run('leave', [
-      Buffer.from(entry.line),
-      entry.id,
-      Math.round(entry.ttlMs * US),
-      Math.round(afterMs * US),
-    ])
+    const name = Buffer.from(entry.line)
+    if (afterMs === 0 && this.#calm.has(entry.line)) {
+      if ((await this.#queries.change('leaveShort', [name, entry.id])) === 1) return
+      this.#calm.note(entry.line, false)
+    }
+    await this.#queries.run('leave', [name, entry.id, Math.round(entry.ttlMs * US), Math.round(afterMs * US)])
   }
 
   watch(line: string, id: string | null, wake: Wake): Stop | Promise<Stop> {

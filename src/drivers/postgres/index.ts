@@ -6,8 +6,8 @@ import { checkPoll, type PollMs } from '../sql/poll-option.ts'
 import type { PgPool, PostgresSql } from './clients.ts'
 import { PostgresDriver } from './driver.ts'
 import { makeNames } from './names.ts'
-import { openPg, PgSession } from './pg-session.ts'
-import { openPostgresJs, PostgresJsSession } from './postgres-js-session.ts'
+import { givenPg, openPg } from './pg-session.ts'
+import { givenPostgresJs, openPostgresJs } from './postgres-js-session.ts'
 import { migration } from './schema.ts'
 import type { Session } from './session.ts'
 
@@ -61,19 +61,11 @@ export function postgres(store: string | URL | PgPool | PostgresSql, options: Po
     else session = openPostgresJs(url, { ...settings, hears })
   } else if (typeof store === 'function') {
     hears = listenUrl !== false
-    session = new PostgresJsSession(
-      async () => store,
-      hears,
-      async () => {},
-    )
+    session = givenPostgresJs(store, { ...settings, hears })
   } else if (typeof store === 'object' && store !== null && typeof store.query === 'function') {
     const own = listenUrl === undefined || listenUrl === false ? null : listenUrl
     hears = own !== null
-    session = new PgSession(
-      async () => store,
-      { ...settings, listenUrl: own },
-      async () => {},
-    )
+    session = givenPg(store, { ...settings, listenUrl: own })
   } else {
     throw new UsageError(`postgres needs a URL, a pg Pool or a postgres sql object, given ${shown(store)}`)
   }

@@ -1,8 +1,10 @@
-/** A session over `pg`: a pool of our own, or the user's. */
+/** A session over `pg`: connections of our own, or the user's pool. */
 import type * as Pg from 'pg'
-import type { Client, Pool } from 'pg'
+import type { Client, QueryConfig } from 'pg'
+import { answerWithin } from '../sql/deadline.ts'
 import { missingClient } from '../sql/missing.ts'
 import type { PgPool } from './clients.ts'
+import { type Answer, PgLanes } from './lanes.ts'
 import type { Hearing, Session, Statement } from './session.ts'
 
 export interface PgSessionOptions {
@@ -15,66 +17,59 @@ export interface PgSessionOptions {
 const RETRY_MS_MIN = 50
 const RETRY_MS_MAX = 2_000
 
-/** A pool of our own, made when it is first needed. */
+/** Connections of our own, made when they are first needed. */
 export function openPg(url: string, options: PgSessionOptions): Session {
-  let opened: Promise<Pool> | null = null
-  const open = async (): Promise<Pool> => {
-    const pg = await loadPg()
-    const pool = new pg.Pool({
-      connectionString: url,
-      max: options.connections,
-      keepAlive: true,
-      // An idle pool must not keep the process from ending; who awaits an answer has a timer that does.
-      allowExitOnIdle: true,
-      connectionTimeoutMillis: options.timeoutMs,
-      application_name: 'holdfast',
-    })
-    // An idle connection that breaks is replaced by the pool; without a listener the event would end the process.
-    pool.on('error', () => {})
-    return pool
-  }
+  const lanes = new PgLanes(loadPg, url, options)
   return new PgSession(
-    () => (opened ??= open()),
+    (config) => lanes.query(config),
     options,
-    async () => (await opened)?.end(),
+    () => lanes.close(),
   )
 }
 
-export class PgSession implements Session {
-  readonly #open: () => Promise<PgPool>
+/** A pool that was given stays open. How long it lets us wait for a connection is its own affair, so the time is kept here. */
+export function givenPg(pool: PgPool, options: PgSessionOptions): Session {
+  const { timeoutMs } = options
+  const ask = (config: QueryConfig): Promise<Answer> =>
+    answerWithin(pool.query({ ...config, query_timeout: timeoutMs }), timeoutMs, 'postgres') as Promise<Answer>
+  return new PgSession(ask, options, async () => {})
+}
+
+class PgSession implements Session {
+  readonly #ask: (config: QueryConfig) => Promise<Answer>
   readonly #options: PgSessionOptions
   readonly #end: () => Promise<void>
   /** Behind a pooler that changes connections between statements, prepared ones can't be found again. */
   #isPrepared = true
-  #pool: PgPool | null = null
 
-  constructor(open: () => Promise<PgPool>, options: PgSessionOptions, end: () => Promise<void>) {
-    this.#open = open
+  constructor(ask: (config: QueryConfig) => Promise<Answer>, options: PgSessionOptions, end: () => Promise<void>) {
+    this.#ask = ask
     this.#options = options
     this.#end = end
   }
 
   async run(statement: Statement, values: readonly unknown[]): Promise<unknown[][]> {
-    try {
-      return await this.#query(statement, values)
-    } catch (error) {
-      if (!this.#isPrepared || !isLostPreparation(error)) throw error
-      this.#isPrepared = false
-      return this.#query(statement, values)
-    }
+    return (await this.#query(statement, values)).rows
   }
 
-  async #query({ name, text }: Statement, values: readonly unknown[]): Promise<unknown[][]> {
-    const { timeoutMs: query_timeout } = this.#options
-    const query = { text, values, rowMode: 'array' as const, query_timeout }
-    this.#pool ??= await this.#open()
-    const { rows } = await this.#pool.query(this.#isPrepared ? { ...query, name } : query)
-    return rows as unknown[][]
+  async change(statement: Statement, values: readonly unknown[]): Promise<number> {
+    return (await this.#query(statement, values)).rowCount ?? 0
+  }
+
+  async #query({ name, text }: Statement, values: readonly unknown[]): Promise<Answer> {
+    if (this.#isPrepared) {
+      try {
+        return await this.#ask({ name, text, values, rowMode: 'array' })
+      } catch (error) {
+        if (!isLostPreparation(error)) throw error
+        this.#isPrepared = false
+      }
+    }
+    return this.#ask({ text, values, rowMode: 'array' })
   }
 
   async script(sql: string): Promise<void> {
-    this.#pool ??= await this.#open()
-    await this.#pool.query({ text: sql })
+    await this.#ask({ text: sql })
   }
 
   hear(channels: readonly string[], hearing: Hearing): (() => Promise<void>) | null {

@@ -2,7 +2,7 @@
 declare module 'pg' {
   import type { EventEmitter } from 'node:events'
 
-  interface QueryConfig {
+  export interface QueryConfig {
     name?: string
     text: string
     values?: readonly unknown[]
@@ -18,18 +18,21 @@ declare module 'pg' {
     idleTimeoutMillis?: number
     query_timeout?: number
     application_name?: string
+    pipeline?: boolean
   }
   export class Client extends EventEmitter {
     constructor(config: Config)
     connect(): Promise<void>
-    query(config: QueryConfig | string): Promise<{ rows: unknown[][] }>
+    query(config: QueryConfig | string): Promise<{ rows: unknown[][]; rowCount: number | null }>
     end(): Promise<void>
+    ref(): void
     unref(): void
+    readonly connection: { readonly stream: { destroy(): void } }
     escapeIdentifier(name: string): string
   }
   export class Pool extends EventEmitter {
     constructor(config: Config)
-    query(config: QueryConfig | string): Promise<{ rows: unknown[][] }>
+    query(config: QueryConfig | string): Promise<{ rows: unknown[][]; rowCount: number | null }>
     connect(): Promise<Client & { release(error?: Error | boolean): void }>
     end(): Promise<void>
   }

@@ -2,8 +2,9 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import type * as PostgresJs from 'postgres'
+import { answerWithin } from '../sql/deadline.ts'
 import { missingClient } from '../sql/missing.ts'
-import type { PostgresSql } from './clients.ts'
+import type { PostgresRows, PostgresSql } from './clients.ts'
 import type { Hearing, Session, Statement } from './session.ts'
 
 const RETRY_MS = 1_000
@@ -32,8 +33,17 @@ export function openPostgresJs(url: string, options: PostgresJsOptions): Session
   }
   return new PostgresJsSession(
     () => (opened ??= open()),
-    options.hears,
+    options,
     async () => (await opened)?.end({ timeout: 1 }),
+  )
+}
+
+/** An object that was given stays open. */
+export function givenPostgresJs(sql: PostgresSql, options: PostgresJsOptions): Session {
+  return new PostgresJsSession(
+    async () => sql,
+    options,
+    async () => {},
   )
 }
 
@@ -54,31 +64,42 @@ async function loadPostgresJs(): Promise<typeof PostgresJs> {
   }
 }
 
-export class PostgresJsSession implements Session {
+class PostgresJsSession implements Session {
   readonly #open: () => Promise<PostgresSql>
-  readonly #hears: boolean
+  readonly #options: PostgresJsOptions
   readonly #end: () => Promise<void>
 
-  constructor(open: () => Promise<PostgresSql>, hears: boolean, end: () => Promise<void>) {
+  constructor(open: () => Promise<PostgresSql>, options: PostgresJsOptions, end: () => Promise<void>) {
     this.#open = open
-    this.#hears = hears
+    this.#options = options
     this.#end = end
   }
 
   async run(statement: Statement, values: readonly unknown[]): Promise<unknown[][]> {
-    // Not prepared by force: the object's own `prepare` option, off behind a pooler, stays in force.
-    return awaited(async () => {
+    return [...(await this.#ask(statement, values))]
+  }
+
+  async change(statement: Statement, values: readonly unknown[]): Promise<number> {
+    return (await this.#ask(statement, values)).count ?? 0
+  }
+
+  #ask(statement: Statement, values: readonly unknown[]): Promise<PostgresRows> {
+    const ask = async (): Promise<PostgresRows> => {
       const sql = await this.#open()
-      return [...(await sql.unsafe(statement.text, values as never[], preparing(sql)).values())]
-    })
+      // Not prepared by force: the object's own `prepare` option, off behind a pooler, stays in force.
+      return sql.unsafe(statement.text, values as never[], preparing(sql)).values()
+    }
+    // Its sockets let the process end; the timer does not, while somebody awaits an answer.
+    return answerWithin(ask(), this.#options.timeoutMs, 'postgres')
   }
 
   async script(text: string): Promise<void> {
-    await awaited(async () => (await this.#open()).unsafe(text).simple())
+    const ask = async (): Promise<unknown> => (await this.#open()).unsafe(text).simple()
+    await answerWithin(ask(), this.#options.timeoutMs, 'postgres')
   }
 
   hear(channels: readonly string[], hearing: Hearing): (() => Promise<void>) | null {
-    if (!this.#hears) return null
+    if (!this.#options.hears) return null
     let closed = false
     const stops: (() => PromiseLike<void>)[] = []
     const timers = new Set<NodeJS.Timeout>()
@@ -109,16 +130,6 @@ export class PostgresJsSession implements Session {
 
   close(): Promise<void> {
     return this.#end()
-  }
-}
-
-/** The sockets let the process end; while somebody awaits an answer, it must not. */
-async function awaited<T>(ask: () => Promise<T>): Promise<T> {
-  const timer = setInterval(() => {}, 2 ** 30)
-  try {
-    return await ask()
-  } finally {
-    clearInterval(timer)
   }
 }
 

@@ -1,13 +1,16 @@
 /** The schema: what `setup()` runs, and what `holdfast migrate --print` shows. */
 import { isSchemaMissing, schemaError } from './failure.ts'
 import type { Names } from './names.ts'
-import { BREAK, ENTER, LEAVE, SCHEMA, STEP, SWAP, SWEEP, TOUCH, WATCH } from './scripts.generated.ts'
+import { BREAK, ENTER, LEAVE, SCHEMA, SEVERAL, STEP, SWAP, SWEEP, TAKE, TOUCH, WATCH } from './scripts.generated.ts'
 import type { Session } from './session.ts'
 
-/** Raised with every change of tables or functions; the names of the functions carry it too. */
-export const SCHEMA_VERSION = 1
+/**
+ * Raised with every change of tables or functions; the names of the functions carry it too. Those of older versions stay where they are:
+ * processes that have not been replaced yet go on with them. Tables may only change in ways that they can live with.
+ */
+export const SCHEMA_VERSION = 2
 
-const FUNCTIONS = [STEP, ENTER, LEAVE, TOUCH, BREAK, SWAP, SWEEP, WATCH]
+const FUNCTIONS = [STEP, ENTER, LEAVE, TOUCH, SEVERAL, BREAK, SWAP, TAKE, SWEEP, WATCH]
 
 /** Everything `setup()` would run, for people and their own migrations. */
 export function migration(names: Names): string {

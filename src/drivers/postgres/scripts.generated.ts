@@ -1,6 +1,6 @@
 /** Made by scripts/embed.js from the script files beside it. Do not edit. */
 
-export const BREAK: string = `CREATE OR REPLACE FUNCTION @break_v1(p_line bytea, p_at_once boolean) RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
+export const BREAK: string = `CREATE OR REPLACE FUNCTION @break_v2(p_line bytea, p_at_once boolean) RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
 l @line;
 p record;
@@ -9,11 +9,11 @@ v_used bigint := 0;
 v_gone bigint := 0;
 v_count integer := 0;
 BEGIN
-l := @lock_v1(p_line);
+l := @lock_v2(p_line);
 IF l.name IS NULL THEN RETURN 0; END IF;
-v_now := (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
-l := @spill_v1(l);
-l := @tidy_v1(l, v_now, false);
+v_now := (date_part('epoch', clock_timestamp()) * 1000000)::bigint;
+l := @spill_v2(l);
+l := @tidy_v2(l, v_now, false);
 FOR p IN SELECT token, id, weight, inbox FROM @place WHERE line = p_line ORDER BY token LOOP
 v_used := v_used + p.weight;
 EXIT WHEN v_used > l.capacity;
@@ -27,21 +27,21 @@ END LOOP;
 IF p_at_once AND v_count > 0 THEN
 l.places := l.places - v_count;
 l.weight := l.weight - v_gone;
-l := @tidy_v1(l, v_now, true);
+l := @tidy_v2(l, v_now, true);
 END IF;
-PERFORM @save_v1(l);
-PERFORM @tell_v1(l, v_now);
+PERFORM @save_v2(l);
+PERFORM @tell_v2(l, v_now);
 RETURN v_count;
 END $$;
 `
 
-export const ENTER: string = `CREATE OR REPLACE FUNCTION @enter_v1(
+export const ENTER: string = `CREATE OR REPLACE FUNCTION @enter_v2(
 p_line bytea, p_id uuid, p_weight bigint, p_capacity bigint, p_ttl bigint, p_data text, p_inbox text, p_wait boolean
 ) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
 l @line;
 p record;
-v_now bigint := (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
+v_now bigint := (date_part('epoch', clock_timestamp()) * 1000000)::bigint;
 v_token bigint;
 BEGIN
 UPDATE @line SET last = greatest(last + 1, v_now), capacity = p_capacity, solo_id = p_id, solo_weight = p_weight,
@@ -50,7 +50,7 @@ WHERE name = p_line AND places = 0 AND solo_id IS NULL AND dead_until <= v_now A
 RETURNING last INTO v_token;
 IF FOUND THEN RETURN v_token || ',0,-1,0'; END IF;
 LOOP
-l := @lock_v1(p_line);
+l := @lock_v2(p_line);
 EXIT WHEN l.name IS NOT NULL;
 INSERT INTO @line (name, capacity, last, solo_id, solo_weight, solo_ttl, solo_lapse, solo_at, solo_data, solo_inbox)
 SELECT p_line, p_capacity, greatest(m.floor + 1, v_now), p_id, p_weight, p_ttl, v_now + p_ttl, v_now, p_data, p_inbox
@@ -58,32 +58,32 @@ FROM @meta m
 ON CONFLICT DO NOTHING RETURNING last INTO v_token;
 IF FOUND THEN RETURN v_token || ',0,-1,0'; END IF;
 END LOOP;
-v_now := (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
+v_now := (date_part('epoch', clock_timestamp()) * 1000000)::bigint;
 IF NOT p_wait AND l.solo_id <> p_id AND l.solo_lapse > v_now AND l.capacity = p_capacity
 AND l.solo_weight + p_weight > p_capacity THEN
 RETURN NULL;
 END IF;
-l := @spill_v1(l);
-l := @tidy_v1(l, v_now, false);
+l := @spill_v2(l);
+l := @tidy_v2(l, v_now, false);
 IF l.places > 0 THEN
 SELECT token, ttl, broken INTO p FROM @place WHERE id = p_id AND line = p_line;
 IF FOUND THEN
-PERFORM @save_v1(l);
+PERFORM @save_v2(l);
 IF p.broken THEN RETURN NULL; END IF;
 UPDATE @place SET lapse = v_now + ttl WHERE line = p_line AND token = p.token;
-RETURN @stand_v1(p_line, p.token, v_now);
+RETURN @stand_v2(p_line, p.token, v_now);
 END IF;
 END IF;
 IF l.dead_until > v_now AND EXISTS (SELECT FROM @dead WHERE line = p_line AND id = p_id AND until > v_now) THEN
-PERFORM @save_v1(l);
+PERFORM @save_v2(l);
 RETURN NULL;
 END IF;
 IF l.places > 0 AND l.capacity <> p_capacity THEN
-PERFORM @save_v1(l);
+PERFORM @save_v2(l);
 RETURN 'capacity ' || l.capacity;
 END IF;
 IF NOT p_wait AND l.weight + p_weight > p_capacity THEN
-PERFORM @save_v1(l);
+PERFORM @save_v2(l);
 RETURN NULL;
 END IF;
 l.last := greatest(l.last + 1, v_now);
@@ -97,8 +97,8 @@ l.solo_lapse := v_now + p_ttl;
 l.solo_at := v_now;
 l.solo_data := p_data;
 l.solo_inbox := p_inbox;
-PERFORM @save_v1(l);
-PERFORM @tell_v1(l, v_now);
+PERFORM @save_v2(l);
+PERFORM @tell_v2(l, v_now);
 RETURN l.last || ',0,-1,0';
 END IF;
 INSERT INTO @place (line, token, id, weight, ttl, lapse, at, data, inbox, granted)
@@ -106,20 +106,20 @@ VALUES (p_line, l.last, p_id, p_weight, p_ttl, v_now + p_ttl, v_now, p_data, p_i
 v_token := l.weight;
 l.places := l.places + 1;
 l.weight := l.weight + p_weight;
-PERFORM @tell_v1(l, v_now);
+PERFORM @tell_v2(l, v_now);
 p_ttl := least(l.lapses_from, v_now + p_ttl);
 v_now := l.lapses_from - v_now;
 l.lapses_from := p_ttl;
-PERFORM @save_v1(l);
+PERFORM @save_v2(l);
 RETURN l.last || ',' || v_token || ',' || v_now || ',0';
 END $$;
 `
 
-export const LEAVE: string = `CREATE OR REPLACE FUNCTION @leave_v1(p_line bytea, p_id uuid, p_ttl bigint, p_after bigint)
+export const LEAVE: string = `CREATE OR REPLACE FUNCTION @leave_v2(p_line bytea, p_id uuid, p_ttl bigint, p_after bigint)
 RETURNS text LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
 l @line;
-v_now bigint := (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
+v_now bigint := (date_part('epoch', clock_timestamp()) * 1000000)::bigint;
 v_weight bigint;
 v_removed boolean := false;
 BEGIN
@@ -129,12 +129,12 @@ WHERE name = p_line AND solo_id = p_id AND watched_until <= v_now;
 IF FOUND THEN RETURN NULL; END IF;
 END IF;
 LOOP
-l := @lock_v1(p_line);
+l := @lock_v2(p_line);
 EXIT WHEN l.name IS NOT NULL;
 INSERT INTO @line (name, capacity, last) SELECT p_line, 1, m.floor FROM @meta m ON CONFLICT DO NOTHING;
 END LOOP;
-v_now := (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
-l := @spill_v1(l);
+v_now := (date_part('epoch', clock_timestamp()) * 1000000)::bigint;
+l := @spill_v2(l);
 IF p_after = 0 THEN
 DELETE FROM @place WHERE id = p_id AND line = p_line RETURNING weight INTO v_weight;
 IF FOUND THEN
@@ -155,9 +155,9 @@ INSERT INTO @dead (line, id, until) VALUES (p_line, p_id, v_now + p_ttl)
 ON CONFLICT (line, id) DO UPDATE SET until = excluded.until;
 l.dead_until := greatest(l.dead_until, v_now + p_ttl);
 END IF;
-l := @tidy_v1(l, v_now, v_removed);
-PERFORM @save_v1(l);
-PERFORM @tell_v1(l, v_now);
+l := @tidy_v2(l, v_now, v_removed);
+PERFORM @save_v2(l);
+PERFORM @tell_v2(l, v_now);
 RETURN NULL;
 END $$;
 `
@@ -212,11 +212,79 @@ value text,
 nonce text NOT NULL,
 lapse bigint
 ) WITH (fillfactor = 70);
+CREATE TABLE IF NOT EXISTS @bucket (
+key bytea PRIMARY KEY,
+level bigint NOT NULL,
+at bigint NOT NULL,
+refused bigint NOT NULL,
+shut_until bigint NOT NULL,
+lapse bigint NOT NULL
+) WITH (fillfactor = 50);
 `
 
-export const STEP: string = `CREATE OR REPLACE FUNCTION @now_v1() RETURNS bigint LANGUAGE sql VOLATILE AS
-$$ SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint $$;
-CREATE OR REPLACE FUNCTION @lock_v1(p_line bytea) RETURNS @line LANGUAGE plpgsql VOLATILE AS $$
+export const SEVERAL: string = `CREATE OR REPLACE FUNCTION @enter_all_v2(
+p_lines text, p_ids text, p_weights bigint[], p_capacities bigint[], p_ttls bigint[], p_data text[], p_inbox text
+) RETURNS text[] LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+r record;
+v_answer text;
+v_out text[] := array_fill(NULL::text, ARRAY[cardinality(p_weights)]);
+BEGIN
+FOR r IN
+SELECT decode(u.line, 'hex') AS line, u.id::uuid AS id, u.weight, u.capacity, u.ttl, u.data, u.i
+FROM unnest(string_to_array(p_lines, ','), string_to_array(p_ids, ','), p_weights, p_capacities, p_ttls, p_data)
+WITH ORDINALITY u(line, id, weight, capacity, ttl, data, i)
+ORDER BY 1, u.i
+LOOP
+v_answer := @enter_v2(r.line, r.id, r.weight, r.capacity, r.ttl, r.data, p_inbox, false);
+IF v_answer LIKE 'capacity %' THEN
+v_out := ARRAY[v_answer, r.i::text];
+RAISE EXCEPTION 'another capacity' USING ERRCODE = 'HF002';
+END IF;
+IF v_answer IS NULL OR split_part(v_answer, ',', 2)::bigint + r.weight > r.capacity THEN
+v_out := NULL;
+RAISE EXCEPTION 'no room' USING ERRCODE = 'HF002';
+END IF;
+v_out[r.i] := v_answer;
+END LOOP;
+RETURN v_out;
+EXCEPTION WHEN SQLSTATE 'HF002' THEN
+RETURN v_out;
+END $$;
+CREATE OR REPLACE FUNCTION @rename_v2(p_line bytea, p_id uuid, p_new uuid, p_ttl bigint, p_data text, p_inbox text)
+RETURNS text LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+l @line;
+p record;
+v_now bigint;
+v_answer text;
+BEGIN
+l := @lock_v2(p_line);
+IF l.name IS NULL THEN RETURN NULL; END IF;
+v_now := (date_part('epoch', clock_timestamp()) * 1000000)::bigint;
+l := @spill_v2(l);
+l := @tidy_v2(l, v_now, false);
+SELECT token, id INTO p FROM @place WHERE line = p_line AND id IN (p_id, p_new) AND NOT broken;
+IF FOUND THEN
+UPDATE @place SET id = p_new, ttl = p_ttl, lapse = v_now + p_ttl, data = p_data, inbox = p_inbox
+WHERE line = p_line AND token = p.token;
+l.lapses_from := least(l.lapses_from, v_now + p_ttl);
+IF p.id <> p_new THEN
+INSERT INTO @dead (line, id, until) VALUES (p_line, p_id, v_now + p_ttl)
+ON CONFLICT (line, id) DO UPDATE SET until = excluded.until;
+l.dead_until := greatest(l.dead_until, v_now + p_ttl);
+END IF;
+v_answer := @stand_v2(p_line, p.token, v_now);
+END IF;
+PERFORM @save_v2(l);
+PERFORM @tell_v2(l, v_now);
+RETURN v_answer;
+END $$;
+`
+
+export const STEP: string = `CREATE OR REPLACE FUNCTION @now_v2() RETURNS bigint LANGUAGE sql VOLATILE AS
+$$ SELECT (date_part('epoch', clock_timestamp()) * 1000000)::bigint $$;
+CREATE OR REPLACE FUNCTION @lock_v2(p_line bytea) RETURNS @line LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
 l @line;
 BEGIN
@@ -226,14 +294,14 @@ END IF;
 SELECT * INTO l FROM @line WHERE name = p_line FOR UPDATE;
 RETURN l;
 END $$;
-CREATE OR REPLACE FUNCTION @save_v1(l @line) RETURNS void LANGUAGE sql VOLATILE AS $$
+CREATE OR REPLACE FUNCTION @save_v2(l @line) RETURNS void LANGUAGE sql VOLATILE AS $$
 UPDATE @line SET capacity = l.capacity, last = l.last, places = l.places, weight = l.weight,
 lapses_from = l.lapses_from, dead_until = l.dead_until, watched_until = l.watched_until,
 solo_id = l.solo_id, solo_weight = l.solo_weight, solo_ttl = l.solo_ttl, solo_lapse = l.solo_lapse,
 solo_at = l.solo_at, solo_data = l.solo_data, solo_inbox = l.solo_inbox
 WHERE name = l.name
 $$;
-CREATE OR REPLACE FUNCTION @spill_v1(l @line) RETURNS @line LANGUAGE plpgsql VOLATILE AS $$
+CREATE OR REPLACE FUNCTION @spill_v2(l @line) RETURNS @line LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
 IF l.solo_id IS NULL THEN RETURN l; END IF;
 INSERT INTO @place (line, token, id, weight, ttl, lapse, at, data, inbox, granted)
@@ -246,7 +314,7 @@ l.solo_data := NULL;
 l.solo_inbox := NULL;
 RETURN l;
 END $$;
-CREATE OR REPLACE FUNCTION @tidy_v1(l @line, p_now bigint, p_removed boolean) RETURNS @line LANGUAGE plpgsql VOLATILE AS $$
+CREATE OR REPLACE FUNCTION @tidy_v2(l @line, p_now bigint, p_removed boolean) RETURNS @line LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
 p record;
 v_used bigint := 0;
@@ -273,13 +341,13 @@ END LOOP;
 END IF;
 RETURN l;
 END $$;
-CREATE OR REPLACE FUNCTION @tell_v1(l @line, p_now bigint) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+CREATE OR REPLACE FUNCTION @tell_v2(l @line, p_now bigint) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
 IF l.watched_until > p_now THEN
 PERFORM pg_notify(@channel, encode(l.name, 'hex'));
 END IF;
 END $$;
-CREATE OR REPLACE FUNCTION @stand_v1(p_line bytea, p_token bigint, p_now bigint) RETURNS text LANGUAGE sql VOLATILE AS $$
+CREATE OR REPLACE FUNCTION @stand_v2(p_line bytea, p_token bigint, p_now bigint) RETURNS text LANGUAGE sql VOLATILE AS $$
 SELECT p_token || ',' || coalesce(sum(weight) FILTER (WHERE token < p_token), 0) || ',' ||
 coalesce(min(lapse) FILTER (WHERE token < p_token) - p_now, -1) || ',' ||
 count(*) FILTER (WHERE token > p_token)
@@ -287,7 +355,7 @@ FROM @place WHERE line = p_line
 $$;
 `
 
-export const SWAP: string = `CREATE OR REPLACE FUNCTION @swap_v1(p_key bytea, p_write boolean, p_version bigint, p_next text, p_ttl bigint, p_nonce text)
+export const SWAP: string = `CREATE OR REPLACE FUNCTION @swap_v2(p_key bytea, p_write boolean, p_version bigint, p_next text, p_ttl bigint, p_nonce text)
 RETURNS text[] LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
 c @cell;
@@ -302,7 +370,7 @@ LOOP
 IF p_write THEN SELECT * INTO c FROM @cell WHERE key = p_key FOR UPDATE;
 ELSE SELECT * INTO c FROM @cell WHERE key = p_key;
 END IF;
-v_now := (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
+v_now := (date_part('epoch', clock_timestamp()) * 1000000)::bigint;
 v_version := CASE WHEN c.key IS NULL OR c.value IS NULL OR c.lapse <= v_now THEN 0 ELSE c.version END;
 IF c.lapse <= v_now THEN c.nonce := NULL; END IF;
 IF NOT p_write OR c.nonce = p_nonce OR v_version <> p_version THEN
@@ -324,13 +392,14 @@ RETURN ARRAY[CASE WHEN p_next IS NULL THEN '0' ELSE v_version::text END, p_next,
 END $$;
 `
 
-export const SWEEP: string = `CREATE OR REPLACE FUNCTION @sweep_v1(p_idle bigint, p_max integer) RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
+export const SWEEP: string = `CREATE OR REPLACE FUNCTION @sweep_v2(p_idle bigint, p_max integer) RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
 l @line;
-v_now bigint := (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
+v_now bigint := (date_part('epoch', clock_timestamp()) * 1000000)::bigint;
 v_floor bigint := 0;
 v_count integer := 0;
 v_cells integer;
+v_buckets integer;
 v_top bigint;
 BEGIN
 PERFORM 1 FROM @meta FOR UPDATE SKIP LOCKED;
@@ -340,10 +409,10 @@ SELECT * FROM @line WHERE last < v_now - p_idle AND dead_until <= v_now AND watc
 AND (solo_id IS NULL OR solo_lapse <= v_now - p_idle) AND (places = 0 OR lapses_from <= v_now - p_idle)
 LIMIT p_max FOR UPDATE SKIP LOCKED
 LOOP
-l := @spill_v1(l);
-l := @tidy_v1(l, v_now, false);
+l := @spill_v2(l);
+l := @tidy_v2(l, v_now, false);
 IF l.places > 0 THEN
-PERFORM @save_v1(l);
+PERFORM @save_v2(l);
 CONTINUE;
 END IF;
 DELETE FROM @dead WHERE line = l.name;
@@ -356,12 +425,63 @@ DELETE FROM @cell WHERE key IN (
 SELECT key FROM @cell WHERE lapse <= v_now - p_idle LIMIT p_max FOR UPDATE SKIP LOCKED
 ) RETURNING version
 ) SELECT count(*), max(version) INTO v_cells, v_top FROM gone;
+DELETE FROM @bucket WHERE key IN (
+SELECT key FROM @bucket WHERE lapse <= v_now - p_idle LIMIT p_max FOR UPDATE SKIP LOCKED
+);
+GET DIAGNOSTICS v_buckets = ROW_COUNT;
 UPDATE @meta SET floor = greatest(floor, v_floor, v_top) WHERE v_count + v_cells > 0;
-RETURN v_count + v_cells;
+RETURN v_count + v_cells + v_buckets;
 END $$;
 `
 
-export const TOUCH: string = `CREATE OR REPLACE FUNCTION @touch_v1(p_lines text, p_ids text) RETURNS text[] LANGUAGE plpgsql VOLATILE AS $$
+export const TAKE: string = `CREATE OR REPLACE FUNCTION @take_v2(
+p_key bytea, p_cost bigint, p_burst bigint, p_unit bigint, p_drain bigint, p_shut_after bigint, p_shut bigint
+) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+b @bucket;
+v_now bigint;
+v_gone bigint;
+v_need bigint := p_cost * p_unit;
+v_room bigint;
+v_retry bigint := 0;
+v_taken integer := 0;
+BEGIN
+IF current_setting('transaction_isolation') <> 'read committed' THEN
+RAISE EXCEPTION 'holdfast needs transactions that are read committed' USING ERRCODE = 'HF001';
+END IF;
+LOOP
+SELECT * INTO b FROM @bucket WHERE key = p_key FOR UPDATE;
+EXIT WHEN FOUND;
+INSERT INTO @bucket VALUES (p_key, 0, 0, 0, 0, 0) ON CONFLICT DO NOTHING;
+END LOOP;
+v_now := (date_part('epoch', clock_timestamp()) * 1000000)::bigint;
+v_gone := greatest(0, v_now - b.at);
+b.level := CASE WHEN v_gone >= b.level / p_drain + 1 THEN 0 ELSE greatest(0, b.level - v_gone * p_drain) END;
+IF b.level = 0 AND b.shut_until <= v_now THEN b.refused := 0; END IF;
+v_room := p_burst * p_unit - b.level;
+IF b.shut_until > v_now THEN
+v_retry := b.shut_until - v_now;
+ELSIF v_need <= v_room THEN
+v_taken := 1;
+b.level := b.level + v_need;
+ELSE
+b.refused := b.refused + p_cost;
+v_retry := (v_need - v_room + p_drain - 1) / p_drain;
+IF p_shut_after > 0 AND b.refused > p_shut_after THEN
+b.shut_until := v_now + p_shut;
+b.refused := 0;
+v_retry := p_shut;
+END IF;
+END IF;
+IF b.shut_until <= v_now THEN b.shut_until := 0; END IF;
+UPDATE @bucket SET level = b.level, at = v_now, refused = b.refused, shut_until = b.shut_until,
+lapse = greatest(v_now + (b.level + p_drain - 1) / p_drain, b.shut_until)
+WHERE key = p_key;
+RETURN v_taken || ',' || b.level || ',' || v_retry || ',' || CASE WHEN b.shut_until > 0 THEN 1 ELSE 0 END;
+END $$;
+`
+
+export const TOUCH: string = `CREATE OR REPLACE FUNCTION @touch_v2(p_lines text, p_ids text) RETURNS text[] LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
 l @line;
 r record;
@@ -379,7 +499,7 @@ SELECT array_agg(decode(u.hex, 'hex') ORDER BY u.i) INTO v_lines
 FROM unnest(string_to_array(p_lines, ',')) WITH ORDINALITY u(hex, i);
 v_out := array_fill(NULL::text, ARRAY[v_left]);
 PERFORM 1 FROM @line WHERE name = ANY (v_lines) ORDER BY name FOR UPDATE;
-v_now := (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
+v_now := (date_part('epoch', clock_timestamp()) * 1000000)::bigint;
 FOR r IN
 UPDATE @line t SET solo_lapse = v_now + t.solo_ttl
 FROM unnest(v_lines, v_ids) WITH ORDINALITY u(line, id, i)
@@ -392,9 +512,9 @@ END LOOP;
 IF v_left = 0 THEN RETURN v_out; END IF;
 FOR l IN SELECT * FROM @line WHERE name = ANY (v_lines) AND places > 0 LOOP
 IF l.lapses_from <= v_now THEN
-l := @tidy_v1(l, v_now, false);
-PERFORM @save_v1(l);
-PERFORM @tell_v1(l, v_now);
+l := @tidy_v2(l, v_now, false);
+PERFORM @save_v2(l);
+PERFORM @tell_v2(l, v_now);
 END IF;
 UPDATE @place SET lapse = v_now + ttl WHERE line = l.name AND id = ANY (v_ids) AND NOT broken;
 v_granted := '{}';
@@ -418,28 +538,28 @@ RETURN v_out;
 END $$;
 `
 
-export const WATCH: string = `CREATE OR REPLACE FUNCTION @observe_v1(p_lines text, p_span bigint) RETURNS void LANGUAGE sql VOLATILE AS $$
+export const WATCH: string = `CREATE OR REPLACE FUNCTION @observe_v2(p_lines text, p_span bigint) RETURNS void LANGUAGE sql VOLATILE AS $$
 INSERT INTO @line (name, capacity, last, watched_until)
-SELECT decode(u.hex, 'hex'), 1, m.floor, @now_v1() + p_span
+SELECT decode(u.hex, 'hex'), 1, m.floor, @now_v2() + p_span
 FROM unnest(string_to_array(p_lines, ',')) u(hex), @meta m ORDER BY 1
 ON CONFLICT (name) DO UPDATE SET watched_until = greatest(@bare(line).watched_until, excluded.watched_until)
 $$;
-CREATE OR REPLACE FUNCTION @poll_v1(p_lines text, p_ids text) RETURNS SETOF text LANGUAGE sql VOLATILE AS $$
+CREATE OR REPLACE FUNCTION @poll_v2(p_lines text, p_ids text) RETURNS SETOF text LANGUAGE sql VOLATILE AS $$
 WITH u AS (
 SELECT decode(h.hex, 'hex') AS line, i.id::uuid AS id
 FROM unnest(string_to_array(p_lines, ','), string_to_array(p_ids, ',')) AS h(hex, id), LATERAL (SELECT h.id) i(id)
 ), s AS (
 SELECT p.id, p.broken, sum(p.weight) OVER (PARTITION BY p.line ORDER BY p.token) AS upto, l.capacity
 FROM @place p JOIN @line l ON l.name = p.line
-WHERE p.line IN (SELECT line FROM u) AND p.lapse > @now_v1()
+WHERE p.line IN (SELECT line FROM u) AND p.lapse > @now_v2()
 )
 SELECT replace(u.id::text, '-', '') FROM u LEFT JOIN s ON s.id = u.id
 WHERE s.id IS NULL OR s.broken OR s.upto <= s.capacity
 $$;
-CREATE OR REPLACE FUNCTION @list_v1(p_prefix bytea)
+CREATE OR REPLACE FUNCTION @list_v2(p_prefix bytea)
 RETURNS TABLE (name text, capacity bigint, token bigint, weight bigint, age bigint, rest bigint, data text)
 LANGUAGE sql VOLATILE AS $$
-WITH t AS MATERIALIZED (SELECT @now_v1() AS now),
+WITH t AS MATERIALIZED (SELECT @now_v2() AS now),
 l AS (SELECT * FROM @line k WHERE k.name >= p_prefix AND substring(k.name FROM 1 FOR length(p_prefix)) = p_prefix)
 SELECT encode(s.line, 'hex'), s.capacity, s.token, s.weight, t.now - s.at, s.lapse - t.now, s.data FROM t, (
 SELECT l.name AS line, l.capacity, l.last AS token, l.solo_weight AS weight, l.solo_at AS at, l.solo_lapse AS lapse,

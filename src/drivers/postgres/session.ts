@@ -1,4 +1,4 @@
-/** What the driver needs of a client library: statements in autocommit, scripts, and a channel to hear on. */
+/** What the driver needs of a client library: statements in autocommit, scripts, and a channel to hear on. Every call settles in time. */
 
 export interface Statement {
   /** The name it is prepared under; one per text. */
@@ -18,6 +18,8 @@ export interface Hearing {
 export interface Session {
   /** One statement, one round trip; rows as arrays. Rejects with the library's own errors. */
   run(statement: Statement, values: readonly unknown[]): Promise<unknown[][]>
+  /** The same, for a statement without rows: how many it changed. */
+  change(statement: Statement, values: readonly unknown[]): Promise<number>
   /** Several statements without parameters, as one transaction. */
   script(sql: string): Promise<void>
   /** Hears on these channels until stopped; null where the session has no connection for it. */

@@ -1,5 +1,6 @@
 /** Reads the one form in which both SQL stores answer where a place stands. */
-import type { Instant, Place } from '../../driver.ts'
+import { CapacityMismatchError } from '../../core/errors.ts'
+import type { Entry, Instant, Place } from '../../driver.ts'
 
 /** Both count in microseconds. */
 export const US = 1_000
@@ -15,4 +16,10 @@ export function readPlace(answer: string | null, since: Instant): Place | null {
     since,
     wanted: Number(wanted) > 0,
   }
+}
+
+/** `capacity n`: the line is in use with that one. */
+export function capacityError({ line, capacity }: Entry, answer: string): CapacityMismatchError {
+  const message = `line ${JSON.stringify(line)} has ${answer} while it is in use, asked for ${capacity}`
+  return new CapacityMismatchError(message, { line })
 }

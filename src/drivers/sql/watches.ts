@@ -9,13 +9,18 @@ interface Watched {
 export class Watches {
   readonly #places = new Map<string, Watched>()
   readonly #lines = new Map<string, Set<Wake>>()
-  /** Ids whose latest answer was "blocked", with their lines. */
+  /** Ids whose latest answer was "blocked", with their lines; and the same by line, in the order in which they came. */
   readonly #waiting = new Map<string, string>()
+  readonly #waitingIn = new Map<string, Set<string>>()
   /** Called when there is something new to look out for. */
   onDemand: () => void = () => {}
 
   get waiting(): ReadonlyMap<string, string> {
     return this.#waiting
+  }
+
+  get waitingIn(): ReadonlyMap<string, ReadonlySet<string>> {
+    return this.#waitingIn
   }
 
   get observed(): string[] {
@@ -31,7 +36,7 @@ export class Watches {
       this.#places.set(id, { line, wake })
       return () => {
         this.#places.delete(id)
-        this.#waiting.delete(id)
+        this.#settle(id)
       }
     }
     const wakes = this.#lines.get(line) ?? new Set()
@@ -46,20 +51,34 @@ export class Watches {
   /** Takes note of an answer about a place: only those that wait are polled for. */
   answered(entry: Entry, place: Place | null): void {
     if (place === null || isGranted(entry, place)) {
-      this.#waiting.delete(entry.id)
+      this.#settle(entry.id)
     } else if (this.#places.has(entry.id) && !this.#waiting.has(entry.id)) {
-      this.#waiting.set(entry.id, entry.line)
+      const { id, line } = entry
+      this.#waiting.set(id, line)
+      const ids = this.#waitingIn.get(line)
+      if (ids === undefined) this.#waitingIn.set(line, new Set([id]))
+      else ids.add(id)
       this.onDemand()
     }
   }
 
   wake(id: string, push?: Push): void {
-    this.#waiting.delete(id)
+    this.#settle(id)
     this.#places.get(id)?.wake(push)
   }
 
   changed(line: string): void {
     for (const wake of this.#lines.get(line) ?? []) wake()
+  }
+
+  /** It waits no more, or looks for itself. */
+  #settle(id: string): void {
+    const line = this.#waiting.get(id)
+    if (line === undefined) return
+    this.#waiting.delete(id)
+    const ids = this.#waitingIn.get(line)
+    ids?.delete(id)
+    if (ids?.size === 0) this.#waitingIn.delete(line)
   }
 
   /** Something may have been missed: everybody who waits or observes looks for himself. */

@@ -108,9 +108,9 @@ describe('refusals', () => {
   test('older and newer tables: what to run, and no touching of the newer', async () => {
     const driver = raw(bench.url, { prefix: 'other' })
     await driver.setup?.()
-    await admin.query('ALTER FUNCTION other_enter_v1 RENAME TO other_enter_v0')
+    await admin.query('ALTER FUNCTION other_enter_v2 RENAME TO other_enter_v0')
     await admin.query('UPDATE other_meta SET version = 0')
-    await expect(driver.enter(entry(name()), true)).rejects.toThrow(/of version 0, version 1 is needed.*migrate/)
+    await expect(driver.enter(entry(name()), true)).rejects.toThrow(/of version 0, version 2 is needed.*migrate/)
     await admin.query('UPDATE other_meta SET version = 99')
     await expect(driver.enter(entry(name()), true)).rejects.toThrow(/version 99, newer/)
     await expect(driver.setup?.()).rejects.toThrow(StoreError)
@@ -218,7 +218,7 @@ describe('limits', () => {
     await admin.query(`UPDATE holdfast_line SET last = last + 1000000000 WHERE name = '${hex(line)}'`)
     const swept = (text: string) => admin.query({ text, rowMode: 'array' as const })
     // Its last token lies in the future, as if the server's clock had been set back since.
-    await swept('SELECT holdfast_sweep_v1(-2000000000, 1000)')
+    await swept('SELECT holdfast_sweep_v2(-2000000000, 1000)')
     const { rows } = await swept(`SELECT 1 FROM holdfast_line WHERE name = '${hex(line)}'`)
     expect(rows).toHaveLength(0)
     expect((await driver.touch([held]))[0]).not.toBeNull()

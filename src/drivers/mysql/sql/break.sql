@@ -1,5 +1,5 @@
--- break_v1(line, now) -> how many were broken: the places granted now. With `now` they go at once, else they weigh until they lapse.
-CREATE PROCEDURE @break_v1(p_line VARBINARY(512), p_at_once TINYINT)
+-- break_v2(line, now) -> how many were broken: the places granted now. With `now` they go at once, else they weigh until they lapse.
+CREATE PROCEDURE @break_v2(p_line VARBINARY(512), p_at_once TINYINT)
 SQL SECURITY INVOKER
 BEGIN
   DECLARE v_now BIGINT;
@@ -19,8 +19,8 @@ BEGIN
   SELECT capacity INTO v_capacity FROM @line WHERE name = p_line FOR UPDATE;
   IF v_capacity IS NOT NULL THEN
     SET v_now = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6));
-    CALL @spill_v1(p_line);
-    CALL @tidy_v1(p_line, v_now);
+    CALL @spill_v2(p_line);
+    CALL @tidy_v2(p_line, v_now);
     SET v_over = 0;
     OPEN c;
     walk: LOOP

@@ -1,4 +1,4 @@
--- Tables of the MySQL and MariaDB store, version 1. @name stands for the object of that name under the configured prefix;
+-- Tables of the MySQL and MariaDB store, version 2. @name stands for the object of that name under the configured prefix;
 -- `;;` on a line of its own ends a statement.
 -- All times and spans are whole microseconds; times since 1970 by UTC_TIMESTAMP(6). Tokens come from the same clock.
 
@@ -65,4 +65,14 @@ CREATE TABLE IF NOT EXISTS @cell (
 ;;
 -- Rows that lockInTransaction locks; they stay, as a row that is deleted could not be waited for.
 CREATE TABLE IF NOT EXISTS @tx (name VARBINARY(512) NOT NULL PRIMARY KEY) ENGINE = InnoDB
+;;
+-- A rate limit. Once it has lapsed it is as good as no row.
+CREATE TABLE IF NOT EXISTS @bucket (
+  name VARBINARY(512) NOT NULL PRIMARY KEY,
+  level BIGINT NOT NULL,
+  at BIGINT NOT NULL,
+  refused BIGINT NOT NULL,
+  shut_until BIGINT NOT NULL,
+  lapse BIGINT NOT NULL
+) ENGINE = InnoDB
 ;;

@@ -1,6 +1,6 @@
--- swap_v1(key, write, version, next, ttl, nonce) -> version, value, nonce; version 0 is absent.
+-- swap_v2(key, write, version, next, ttl, nonce) -> version, value, nonce; version 0 is absent.
 --   write 0 only reads. next NULL removes. ttl 0 lives for ever.
-CREATE PROCEDURE @swap_v1(
+CREATE PROCEDURE @swap_v2(
   p_key VARBINARY(512), p_write TINYINT, p_version BIGINT, p_next MEDIUMTEXT CHARACTER SET utf8mb4, p_ttl BIGINT, p_nonce VARBINARY(64)
 )
 SQL SECURITY INVOKER

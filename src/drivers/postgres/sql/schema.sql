@@ -1,4 +1,4 @@
--- Tables of the PostgreSQL store, version 1.
+-- Tables of the PostgreSQL store, version 2.
 -- @name stands for the object of that name under the configured schema and prefix.
 -- All times and spans are whole microseconds; times since 1970 by clock_timestamp(). Tokens come from the same clock.
 
@@ -67,3 +67,13 @@ CREATE TABLE IF NOT EXISTS @cell (
   nonce text NOT NULL,
   lapse bigint
 ) WITH (fillfactor = 70);
+
+-- A rate limit. Once it has lapsed it is as good as no row.
+CREATE TABLE IF NOT EXISTS @bucket (
+  key bytea PRIMARY KEY,
+  level bigint NOT NULL,
+  at bigint NOT NULL,
+  refused bigint NOT NULL,
+  shut_until bigint NOT NULL,
+  lapse bigint NOT NULL
+) WITH (fillfactor = 50);

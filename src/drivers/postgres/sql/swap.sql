@@ -1,6 +1,6 @@
--- swap_v1(key, write, version, next, ttl, nonce) -> {version, value, nonce}, decimal and text; version 0 is absent.
+-- swap_v2(key, write, version, next, ttl, nonce) -> {version, value, nonce}, decimal and text; version 0 is absent.
 --   write false only reads. next NULL removes. ttl 0 lives for ever.
-CREATE OR REPLACE FUNCTION @swap_v1(p_key bytea, p_write boolean, p_version bigint, p_next text, p_ttl bigint, p_nonce text)
+CREATE OR REPLACE FUNCTION @swap_v2(p_key bytea, p_write boolean, p_version bigint, p_next text, p_ttl bigint, p_nonce text)
 RETURNS text[] LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   c @cell;
@@ -15,7 +15,7 @@ BEGIN
     IF p_write THEN SELECT * INTO c FROM @cell WHERE key = p_key FOR UPDATE;
     ELSE SELECT * INTO c FROM @cell WHERE key = p_key;
     END IF;
-    v_now := (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
+    v_now := (date_part('epoch', clock_timestamp()) * 1000000)::bigint;
     v_version := CASE WHEN c.key IS NULL OR c.value IS NULL OR c.lapse <= v_now THEN 0 ELSE c.version END;
     IF c.lapse <= v_now THEN c.nonce := NULL; END IF;
     IF NOT p_write OR c.nonce = p_nonce OR v_version <> p_version THEN

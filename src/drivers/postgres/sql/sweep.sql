@@ -1,12 +1,13 @@
--- sweep_v1(idle, max) -> how many rows went. Removes lines that nobody has entered for `idle`, and cells that have lapsed;
+-- sweep_v2(idle, max) -> how many rows went. Removes lines that nobody has entered for `idle`, and cells and rate limits that have lapsed;
 --   the floor keeps every later token above theirs. Rows that somebody works with are left alone.
-CREATE OR REPLACE FUNCTION @sweep_v1(p_idle bigint, p_max integer) RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
+CREATE OR REPLACE FUNCTION @sweep_v2(p_idle bigint, p_max integer) RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   l @line;
-  v_now bigint := (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
+  v_now bigint := (date_part('epoch', clock_timestamp()) * 1000000)::bigint;
   v_floor bigint := 0;
   v_count integer := 0;
   v_cells integer;
+  v_buckets integer;
   v_top bigint;
 BEGIN
   -- Whoever sweeps raises the floor first: its row is the lock that keeps a second sweeper away.
@@ -17,10 +18,10 @@ BEGIN
       AND (solo_id IS NULL OR solo_lapse <= v_now - p_idle) AND (places = 0 OR lapses_from <= v_now - p_idle)
     LIMIT p_max FOR UPDATE SKIP LOCKED
   LOOP
-    l := @spill_v1(l);
-    l := @tidy_v1(l, v_now, false);
+    l := @spill_v2(l);
+    l := @tidy_v2(l, v_now, false);
     IF l.places > 0 THEN
-      PERFORM @save_v1(l);
+      PERFORM @save_v2(l);
       CONTINUE;
     END IF;
     DELETE FROM @dead WHERE line = l.name;
@@ -33,6 +34,10 @@ BEGIN
       SELECT key FROM @cell WHERE lapse <= v_now - p_idle LIMIT p_max FOR UPDATE SKIP LOCKED
     ) RETURNING version
   ) SELECT count(*), max(version) INTO v_cells, v_top FROM gone;
+  DELETE FROM @bucket WHERE key IN (
+    SELECT key FROM @bucket WHERE lapse <= v_now - p_idle LIMIT p_max FOR UPDATE SKIP LOCKED
+  );
+  GET DIAGNOSTICS v_buckets = ROW_COUNT;
   UPDATE @meta SET floor = greatest(floor, v_floor, v_top) WHERE v_count + v_cells > 0;
-  RETURN v_count + v_cells;
+  RETURN v_count + v_cells + v_buckets;
 END $$;

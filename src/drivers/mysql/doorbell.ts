@@ -1,0 +1,127 @@
+/**
+ * How waiters of this process are woken without LISTEN: a connection calls a procedure that waits on the server (ear_v2), one for each
+ * line that somebody waits in, up to a few; other lines, and all of them while no connection can be had, are polled for.
+ */
+import type { Watches } from '../sql/watches.ts'
+import type { Ear } from './lanes.ts'
+import type { Value } from './reply.ts'
+
+export interface DoorbellParts {
+  readonly watches: Watches
+  /** Opens a connection whose answers may take that long. */
+  readonly open: (timeoutMs: number) => Promise<Ear>
+  readonly sql: string
+  readonly timeoutMs: number
+  /** There are lines without an ear: they have to be polled for. */
+  readonly unattended: () => void
+  readonly arguments: (line: string, id: string) => Value[]
+}
+
+const EARS_MAX = 4
+/** How long one call waits on the server. */
+export const EAR_SPAN_MS = 4_000
+const RETRY_MS = 2_000
+/** Locks by name are refused (Galera), the procedure or the right to call it is missing: it will not get better. */
+const HOPELESS = new Set([1235, 1305, 1370, 1142])
+
+export class Doorbell {
+  readonly #parts: DoorbellParts
+  readonly #attended = new Set<string>()
+  readonly #idle: Ear[] = []
+  readonly #open = new Set<Ear>()
+  #ears = 0
+  #offUntil = 0
+  #closed = false
+
+  constructor(parts: DoorbellParts) {
+    this.#parts = parts
+  }
+
+  /** Whether an ear is at this line. */
+  attends(line: string): boolean {
+    return this.#attended.has(line)
+  }
+
+  /** Somebody has begun to wait. */
+  demand(): void {
+    if (this.#closed || performance.now() < this.#offUntil) return
+    while (this.#ears < EARS_MAX) {
+      const line = this.#neglected()
+      if (line === null) return
+      this.#ears++
+      this.#attended.add(line)
+      void this.#serve(line)
+    }
+  }
+
+  close(): void {
+    this.#closed = true
+    for (const ear of this.#open) ear.close()
+  }
+
+  async #serve(first: string): Promise<void> {
+    let line: string | null = first
+    let ear: Ear | undefined
+    try {
+      ear = this.#idle.pop() ?? (await this.#connect())
+      while (line !== null && !this.#closed) line = (await this.#listen(ear, line)) ? line : this.#move(line)
+    } catch (error) {
+      // Not told to anybody: polling takes over, and a store out of reach shows itself to the heartbeat.
+      const isHopeless = HOPELESS.has((error as { readonly errno?: number }).errno ?? 0)
+      this.#offUntil = isHopeless ? Number.POSITIVE_INFINITY : performance.now() + RETRY_MS
+    }
+    if (line !== null) this.#attended.delete(line)
+    this.#ears--
+    if (ear !== undefined && ear.isOpen() && !this.#closed) this.#idle.push(ear)
+    else if (ear !== undefined) this.#forget(ear)
+    if (!this.#closed && this.#neglected() !== null) this.#parts.unattended()
+  }
+
+  /** One call. False: this line need not be listened to any more, or others have waited long enough. */
+  async #listen(ear: Ear, line: string): Promise<boolean> {
+    const { watches, sql } = this.#parts
+    const id = this.#front(line)
+    if (id === null) return false
+    const { rows } = await ear.run(sql, this.#parts.arguments(line, id))
+    const token = (rows[0]?.[0] ?? null) as string | null
+    if (token === null) return this.#neglected() === null
+    watches.wake(id, token === '0' ? undefined : { id, token: BigInt(token) })
+    return true
+  }
+
+  /** On to another line that nobody listens to. */
+  #move(from: string): string | null {
+    this.#attended.delete(from)
+    const line = this.#neglected(from)
+    if (line !== null) this.#attended.add(line)
+    return line
+  }
+
+  /** The first place of a line that waits: those behind it come later in any case. */
+  #front(line: string): string | null {
+    for (const id of this.#parts.watches.waitingIn.get(line) ?? []) return id
+    return null
+  }
+
+  /** A line with waiters and no ear; `last` only if there is no other. */
+  #neglected(last?: string): string | null {
+    let found: string | null = null
+    for (const line of this.#parts.watches.waitingIn.keys()) {
+      if (this.#attended.has(line)) continue
+      if (line !== last) return line
+      found = line
+    }
+    return found
+  }
+
+  async #connect(): Promise<Ear> {
+    const ear = await this.#parts.open(EAR_SPAN_MS + this.#parts.timeoutMs)
+    this.#open.add(ear)
+    return ear
+  }
+
+  #forget(ear: Ear): void {
+    this.#open.delete(ear)
+    ear.close()
+  }
+}

@@ -1,0 +1,219 @@
+/** Connections of our own to MySQL or MariaDB: one statement at a time on each, the others wait for the first that is free. */
+import type * as Mysql2 from 'mysql2'
+import { StoreUnreachableError } from '../../core/errors.ts'
+import { Watchdog } from '../sql/watchdog.ts'
+import { type Reply, type Seat, toReply, type Value } from './reply.ts'
+
+export interface LanesOptions {
+  readonly timeoutMs: number
+  readonly connections: number
+}
+
+interface Job {
+  readonly sql: string
+  readonly values: Value[]
+  resolve(reply: Reply): void
+  reject(error: unknown): void
+}
+
+/** Deadlock and lock wait: the procedure's handler has rolled back, and the connection is as good as before. */
+const HARMLESS = new Set([1213, 1205])
+/** A connection that nobody has used for so long is given back, except the last. */
+const IDLE_MS = 30_000
+
+export class MysqlLanes {
+  readonly #load: () => Promise<typeof Mysql2>
+  readonly #url: string
+  readonly #options: LanesOptions
+  readonly #lanes: Lane[] = []
+  readonly #waiting: Job[] = []
+  #mysql2: typeof Mysql2 | null = null
+  #idleTimer: NodeJS.Timeout | null = null
+
+  constructor(load: () => Promise<typeof Mysql2>, url: string, options: LanesOptions) {
+    this.#load = load
+    this.#url = url
+    this.#options = options
+  }
+
+  /** By the seat that is asked for, if it is still open; else by any. */
+  async run(sql: string, values: Value[], seat?: Seat): Promise<Reply> {
+    const mysql2 = (this.#mysql2 ??= await this.#load())
+    return new Promise((resolve, reject) => {
+      const job = { sql, values, resolve, reject }
+      const lane = seat instanceof Lane && seat.isOpen ? seat : this.#free(mysql2)
+      if (lane === undefined) this.#waiting.push(job)
+      else lane.put(job)
+    })
+  }
+
+  /** A connection that only its owner uses, for statements that take long; a process may end in spite of it, unless it `keepsAlive`. */
+  async own(timeoutMs: number, keepsAlive: boolean): Promise<Ear> {
+    const mysql2 = (this.#mysql2 ??= await this.#load())
+    const lane = new Lane(mysql2, this.#url, { timeoutMs, keepsAlive }, () => undefined)
+    return {
+      run: (sql, values) => new Promise((resolve, reject) => lane.put({ sql, values, resolve, reject })),
+      isOpen: () => lane.isOpen,
+      close: () => lane.destroy(),
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#idleTimer !== null) clearInterval(this.#idleTimer)
+    for (const job of this.#waiting.splice(0)) job.reject(new StoreUnreachableError('mysql: the store was closed'))
+    await Promise.all(this.#lanes.splice(0).map((lane) => lane.end()))
+  }
+
+  #free(mysql2: typeof Mysql2): Lane | undefined {
+    for (const lane of this.#lanes) if (lane.isIdle) return lane
+    if (this.#lanes.length >= this.#options.connections) return undefined
+    const { timeoutMs } = this.#options
+    const lane: Lane = new Lane(mysql2, this.#url, { timeoutMs, keepsAlive: true }, () => this.#next(lane))
+    this.#lanes.push(lane)
+    this.#idleTimer ??= setInterval(() => this.#trim(), IDLE_MS).unref()
+    return lane
+  }
+
+  /** A lane has nothing to do, or is no more. */
+  #next(lane: Lane): Job | undefined {
+    if (lane.isOpen) return this.#waiting.shift()
+    const at = this.#lanes.indexOf(lane)
+    if (at !== -1) this.#lanes.splice(at, 1)
+    const job = this.#waiting[0]
+    if (job !== undefined && this.#mysql2 !== null) {
+      const other = this.#free(this.#mysql2)
+      if (other !== undefined) {
+        this.#waiting.shift()
+        other.put(job)
+      }
+    }
+    return undefined
+  }
+
+  #trim(): void {
+    for (const lane of this.#lanes.slice(1)) {
+      if (!lane.isIdle || lane.wasUsed()) continue
+      this.#lanes.splice(this.#lanes.indexOf(lane), 1)
+      void lane.end()
+    }
+  }
+}
+
+/** A connection for statements that wait on the server. */
+export interface Ear {
+  run(sql: string, values: Value[]): Promise<Reply>
+  isOpen(): boolean
+  close(): void
+}
+
+interface LaneOptions {
+  readonly timeoutMs: number
+  readonly keepsAlive: boolean
+}
+
+class Lane implements Seat {
+  readonly #connection: Mysql2.Connection
+  readonly #watchdog: Watchdog
+  readonly #keepsAlive: boolean
+  readonly #next: () => Job | undefined
+  readonly #queue: Job[] = []
+  #job: Job | null = null
+  #wasUsed = true
+  isOpen = true
+
+  constructor(mysql2: typeof Mysql2, uri: string, options: LaneOptions, next: () => Job | undefined) {
+    const { timeoutMs } = options
+    this.#keepsAlive = options.keepsAlive
+    this.#next = next
+    this.#connection = mysql2.createConnection({
+      uri,
+      connectTimeout: timeoutMs,
+      enableKeepAlive: true,
+      supportBigNumbers: true,
+      bigNumberStrings: true,
+    })
+    this.#watchdog = new Watchdog(timeoutMs, () =>
+      this.#broke(new StoreUnreachableError(`mysql gave no answer within ${timeoutMs} ms`)),
+    )
+    this.#connection.on('error', (error: unknown) => this.#broke(error))
+    this.#connection.on('end', () => this.#broke(new StoreUnreachableError('mysql: the connection was closed')))
+  }
+
+  get isIdle(): boolean {
+    return this.isOpen && this.#job === null
+  }
+
+  wasUsed(): boolean {
+    const was = this.#wasUsed
+    this.#wasUsed = false
+    return was
+  }
+
+  put(job: Job): void {
+    if (this.#job === null) this.#send(job)
+    else this.#queue.push(job)
+  }
+
+  destroy(): void {
+    this.#broke(new StoreUnreachableError('mysql: the store was closed'))
+  }
+
+  end(): Promise<void> {
+    this.isOpen = false
+    this.#watchdog.stop()
+    return new Promise((resolve) => {
+      // A connection that is broken can't say farewell, and need not.
+      this.#connection.end(() => resolve())
+    })
+  }
+
+  #send(job: Job): void {
+    this.#job = job
+    this.#wasUsed = true
+    this.#watchdog.asked()
+    this.#hold(true)
+    const { sql, values } = job
+    const done = (error: Mysql2.QueryError | null, result: unknown): void => this.#done(job, error, result)
+    // What has no values is a definition, which can't be prepared everywhere.
+    if (values.length === 0) this.#connection.query({ sql, rowsAsArray: true }, done)
+    else this.#connection.execute({ sql, values, rowsAsArray: true }, done)
+  }
+
+  #done(job: Job, error: Mysql2.QueryError | null, result: unknown): void {
+    if (this.#job !== job) return
+    this.#job = null
+    this.#watchdog.answered()
+    if (error === null) {
+      job.resolve(toReply(result, this))
+    } else {
+      job.reject(error)
+      // A statement that was killed may have left its transaction open, and row locks with it: such a connection must not live on.
+      if (!HARMLESS.has(error.errno ?? 0)) {
+        this.#broke(error)
+        return
+      }
+    }
+    if (!this.isOpen) return
+    const next = this.#queue.shift() ?? this.#next()
+    if (next !== undefined) this.#send(next)
+    else this.#hold(false)
+  }
+
+  #broke(error: unknown): void {
+    if (!this.isOpen) return
+    this.isOpen = false
+    this.#watchdog.stop()
+    this.#connection.destroy()
+    this.#job?.reject(error)
+    this.#job = null
+    for (const job of this.#queue.splice(0)) job.reject(error)
+    this.#next()
+  }
+
+  /** An idle connection must not keep the process from ending; one that owes an answer must. */
+  #hold(isHeld: boolean): void {
+    const { stream } = this.#connection as unknown as { readonly stream?: { ref?(): void; unref?(): void } }
+    if (isHeld && this.#keepsAlive) stream?.ref?.()
+    else stream?.unref?.()
+  }
+}

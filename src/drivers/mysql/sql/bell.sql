@@ -1,0 +1,51 @@
+-- ear_v2(line, id, span) -> token: granted. `0`: look, it is gone or broken. NULL: still waiting after `span` microseconds.
+--   Waits on the server: for the lock named after the place in front (join_v2), which its session lets go when it leaves or dies.
+--   The lock is a doorbell and no more: what is answered is read from the rows. Nothing is inserted ahead of a place, and places in
+--   front only go, so a place with nobody in front is granted.
+CREATE PROCEDURE @ear_v2(p_line VARBINARY(512), p_id BINARY(16), p_span BIGINT)
+SQL SECURITY INVOKER
+BEGIN
+  DECLARE v_until BIGINT DEFAULT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) + p_span;
+  DECLARE v_left BIGINT DEFAULT p_span;
+  DECLARE v_answer VARCHAR(20) DEFAULT NULL;
+  DECLARE v_token BIGINT;
+  DECLARE v_weight BIGINT;
+  DECLARE v_broken TINYINT;
+  DECLARE v_capacity BIGINT;
+  DECLARE v_ahead BIGINT;
+  DECLARE v_front BINARY(16);
+  DECLARE v_bell VARCHAR(64);
+  DECLARE v_pause DOUBLE DEFAULT 0.002;
+  DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
+
+  wait: LOOP
+    SET v_token = NULL, v_front = NULL, v_ahead = 0;
+    SELECT p.token, p.weight, p.broken, l.capacity INTO v_token, v_weight, v_broken, v_capacity
+    FROM @place p JOIN @line l ON l.name = p.line WHERE p.id = p_id AND p.line = p_line;
+    IF v_token IS NULL OR v_broken THEN
+      SET v_answer = '0';
+      LEAVE wait;
+    END IF;
+    SELECT id INTO v_front FROM @place WHERE line = p_line AND token < v_token ORDER BY token DESC LIMIT 1;
+    IF v_front IS NOT NULL AND v_capacity > v_weight THEN
+      SELECT SUM(weight) INTO v_ahead FROM @place WHERE line = p_line AND token < v_token;
+    END IF;
+    IF v_front IS NULL OR (v_capacity > v_weight AND v_ahead + v_weight <= v_capacity) THEN
+      SET v_answer = v_token;
+      LEAVE wait;
+    END IF;
+    SET v_left = v_until - TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6));
+    IF v_left <= 0 THEN LEAVE wait; END IF;
+    SET v_bell = CONCAT('holdfast.', HEX(v_front));
+    -- Where several hold together, not only the nearest can make room; and a place that stood alone when it entered has no bell.
+    IF v_capacity > 1 OR IS_USED_LOCK(v_bell) IS NULL THEN
+      DO SLEEP(LEAST(v_pause, v_left / 1000000));
+      SET v_pause = LEAST(v_pause * 1.25, 0.025);
+    ELSEIF GET_LOCK(v_bell, LEAST(1, v_left / 1000000)) = 1 THEN
+      DO RELEASE_LOCK(v_bell);
+      SET v_pause = 0.002;
+    END IF;
+  END LOOP;
+  SELECT v_answer AS token;
+END
+;;

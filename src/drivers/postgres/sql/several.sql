@@ -1,0 +1,65 @@
+-- enter_all_v2(lines, ids, weights, capacities, ttls, data, inbox) -> what enter answers for each, in the order given.
+--   NULL: not all have room, and nothing was done. {`capacity n`, i}: the i-th line is in use with that capacity.
+--   lines: hex of each name. They are entered in the order of their names: two of these can't wait for each other in a circle.
+CREATE OR REPLACE FUNCTION @enter_all_v2(
+  p_lines text, p_ids text, p_weights bigint[], p_capacities bigint[], p_ttls bigint[], p_data text[], p_inbox text
+) RETURNS text[] LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  r record;
+  v_answer text;
+  v_out text[] := array_fill(NULL::text, ARRAY[cardinality(p_weights)]);
+BEGIN
+  FOR r IN
+    SELECT decode(u.line, 'hex') AS line, u.id::uuid AS id, u.weight, u.capacity, u.ttl, u.data, u.i
+    FROM unnest(string_to_array(p_lines, ','), string_to_array(p_ids, ','), p_weights, p_capacities, p_ttls, p_data)
+      WITH ORDINALITY u(line, id, weight, capacity, ttl, data, i)
+    ORDER BY 1, u.i
+  LOOP
+    v_answer := @enter_v2(r.line, r.id, r.weight, r.capacity, r.ttl, r.data, p_inbox, false);
+    IF v_answer LIKE 'capacity %' THEN
+      v_out := ARRAY[v_answer, r.i::text];
+      RAISE EXCEPTION 'another capacity' USING ERRCODE = 'HF002';
+    END IF;
+    IF v_answer IS NULL OR split_part(v_answer, ',', 2)::bigint + r.weight > r.capacity THEN
+      v_out := NULL;
+      RAISE EXCEPTION 'no room' USING ERRCODE = 'HF002';
+    END IF;
+    v_out[r.i] := v_answer;
+  END LOOP;
+  RETURN v_out;
+EXCEPTION WHEN SQLSTATE 'HF002' THEN
+  -- Whatever was entered before is undone with the block.
+  RETURN v_out;
+END $$;
+
+-- rename_v2(line, id, new, ttl, data, inbox) -> `token,ahead,recheck,wanted`, the place renewed; NULL: it has lapsed, or is another's.
+CREATE OR REPLACE FUNCTION @rename_v2(p_line bytea, p_id uuid, p_new uuid, p_ttl bigint, p_data text, p_inbox text)
+RETURNS text LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  l @line;
+  p record;
+  v_now bigint;
+  v_answer text;
+BEGIN
+  l := @lock_v2(p_line);
+  IF l.name IS NULL THEN RETURN NULL; END IF;
+  v_now := (date_part('epoch', clock_timestamp()) * 1000000)::bigint;
+  l := @spill_v2(l);
+  l := @tidy_v2(l, v_now, false);
+  SELECT token, id INTO p FROM @place WHERE line = p_line AND id IN (p_id, p_new) AND NOT broken;
+  IF FOUND THEN
+    UPDATE @place SET id = p_new, ttl = p_ttl, lapse = v_now + p_ttl, data = p_data, inbox = p_inbox
+    WHERE line = p_line AND token = p.token;
+    l.lapses_from := least(l.lapses_from, v_now + p_ttl);
+    IF p.id <> p_new THEN
+      -- A late enter of the old id must not stand in the line a second time.
+      INSERT INTO @dead (line, id, until) VALUES (p_line, p_id, v_now + p_ttl)
+      ON CONFLICT (line, id) DO UPDATE SET until = excluded.until;
+      l.dead_until := greatest(l.dead_until, v_now + p_ttl);
+    END IF;
+    v_answer := @stand_v2(p_line, p.token, v_now);
+  END IF;
+  PERFORM @save_v2(l);
+  PERFORM @tell_v2(l, v_now);
+  RETURN v_answer;
+END $$;
