@@ -1,5 +1,6 @@
 /** A client of the store in a process of its own, driven by messages: see client.ts. */
 import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import type { Held } from '../../../src/core/held.ts'
 import { sqlite } from '../../../src/drivers/sqlite/index.ts'
@@ -30,6 +31,12 @@ async function serve(request: Request): Promise<unknown> {
       command.unref()
       if (command.pid === undefined) throw new Error('sleep could not be started')
       return [command.pid, await driver.alsoAlive(line, command.pid)]
+    }
+    case 'linger': {
+      const entry = { line, id: randomBytes(16).toString('hex'), weight: 1, capacity: 1, ttlMs, data: '{}' }
+      const place = await driver.enter(entry, true)
+      await driver.leave(entry, ttlMs)
+      return String(place?.token)
     }
     case 'count':
       await Promise.all(Array.from({ length: 10 }, () => count(line)))

@@ -5,7 +5,7 @@ import { afterEach } from 'vitest'
 
 export interface Request {
   readonly seq: number
-  readonly op: 'acquire' | 'release' | 'state' | 'bind' | 'count'
+  readonly op: 'acquire' | 'release' | 'state' | 'bind' | 'count' | 'linger'
   readonly line: string
   readonly ttlMs?: number
 }

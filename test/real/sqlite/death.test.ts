@@ -102,3 +102,17 @@ test('a holder that exits right after its release does not leave the next one wa
     await (await next).release()
   }
 })
+
+test('what was left with a delay stays for that long, though its process is dead', async () => {
+  const line = lineName()
+  const lingering = await Client.start(path)
+  const lingerMs = 4_000
+  const leftAt = performance.now()
+  const token = BigInt((await lingering.ask('linger', line, lingerMs)) as string)
+  await lingering.kill()
+  expect(await strict(line).tryAcquire()).toBeNull()
+  const held = await strict(line).acquire()
+  expect(performance.now() - leftAt).toBeGreaterThanOrEqual(lingerMs)
+  expect(held.token).toBeGreaterThan(token)
+  await held.release()
+})
