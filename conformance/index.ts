@@ -21,6 +21,7 @@ import { processes } from './processes.ts'
 import { reentry } from './reentry.ts'
 import type { StoreUnderTest } from './rig.ts'
 import { tokens } from './tokens.ts'
+import { upgrades } from './upgrades.ts'
 import { views } from './views.ts'
 
 export type { ConformanceCase } from './case.ts'
@@ -44,6 +45,7 @@ const DRAFTS = [
   ...ids,
   ...extras,
   ...keeps,
+  ...upgrades,
   ...processes,
 ]
 

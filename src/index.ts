@@ -16,4 +16,5 @@ export type { Batch, LimiterOptions, Penalty, TakeOptions } from './primitives/l
 export type { MultiHeld, MultiLock } from './primitives/multi.ts'
 export type { RwLock } from './primitives/rw-lock.ts'
 export type { Segments, SegmentsOptions } from './primitives/segments.ts'
+export type { UpgradeHeld, UpgradeLock } from './primitives/upgrade.ts'
 export type { Permits, Semaphore } from './primitives/semaphore.ts'

@@ -3,6 +3,7 @@ import type { Core } from '../core/core.ts'
 import { LineLock, type Lock } from '../core/lock.ts'
 import type { LockSettings } from '../core/options.ts'
 import { makeSpec } from '../core/spec.ts'
+import { LineUpgradeLock, type UpgradeLock } from './upgrade.ts'
 
 /** A reader weighs 1 and a writer all of it: a million readers at once, or one writer. */
 const ALL = 1_000_000
@@ -10,10 +11,18 @@ const ALL = 1_000_000
 export interface RwLock {
   readonly read: Lock
   readonly write: Lock
+  /** Reads beside other readers, and can become a write lock without letting go; one at a time. */
+  readonly upgrade: UpgradeLock
 }
 
 export function rwLock(core: Core, name: string, settings: LockSettings): RwLock {
   const lock = (mode: 'exclusive' | 'shared', weight: number): Lock =>
     new LineLock(core, makeSpec(core.runtime, { name, mode, weight, capacity: ALL }, settings))
-  return { read: lock('shared', 1), write: lock('exclusive', ALL) }
+  return {
+    read: lock('shared', 1),
+    write: lock('exclusive', ALL),
+    get upgrade() {
+      return new LineUpgradeLock(core, name, ALL, settings)
+    },
+  }
 }
