@@ -1,6 +1,6 @@
 /** Elections: one leader, seen by all, followed by the next. */
 import assert from 'node:assert/strict'
-import { UsageError } from '../src/core/errors.ts'
+import { AcquireTimeoutError, UsageError } from '../src/core/errors.ts'
 import type { Leader } from '../src/primitives/election.ts'
 import type { Draft } from './case.ts'
 import { until, within } from './rig.ts'
@@ -77,6 +77,62 @@ export const elections: Draft[] = [
       assert.equal(await hf.election(name).run(() => 7), 7)
       await assert.rejects(hf.election(name).run(undefined as never), UsageError)
       assert.throws(() => hf.election(name, { value: 'x'.repeat(600) }), UsageError)
+    },
+  },
+  {
+    law: 'election',
+    name: 'resign stops the work of run, and the next leads only when that has ended',
+    async run(rig) {
+      const name = rig.name('election')
+      const [hf, other] = [await rig.holdfast(), await rig.holdfast()]
+      const election = hf.election(name, { value: 'first' })
+      const order: string[] = []
+      let finish = (): void => {}
+      const work = election.run(async (held, signal) => {
+        order.push('leads')
+        await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+        order.push('told')
+        await new Promise<void>((resolve) => {
+          finish = resolve
+        })
+        held.assertHeld()
+        order.push('ended')
+        return 'result'
+      })
+      await until('it leads', () => order.length === 1)
+      const next = other.election(name, { value: 'second' }).campaign()
+      void next.then(() => order.push('next'))
+      assert.equal(await election.resign(), true)
+      await until('the work is told', () => order.length === 2)
+      assert.equal((await other.election(name).leader())?.value, 'first')
+      finish()
+      assert.equal(await within('run ends', work), 'result')
+      await within('the next leads', next)
+      assert.deepEqual(order, ['leads', 'told', 'ended', 'next'])
+      assert.equal(await election.resign(), false)
+    },
+  },
+  {
+    law: 'election',
+    name: 'a candidate gives up after its time, or by its signal, and stands no more',
+    async run(rig) {
+      const name = rig.name('election')
+      const [hf, other] = [await rig.holdfast(), await rig.holdfast()]
+      const led = await hf.election(name, { value: 'leader' }).campaign()
+      const election = other.election(name, { value: 'candidate' })
+      await assert.rejects(election.campaign({ waitMs: 0 }), AcquireTimeoutError)
+      await assert.rejects(election.campaign({ waitMs: 50 }), AcquireTimeoutError)
+      const reason = new Error('enough')
+      const controller = new AbortController()
+      const standing = election.campaign({ signal: controller.signal })
+      const working = election.run(() => 'never', { signal: controller.signal })
+      controller.abort(reason)
+      await assert.rejects(standing, reason)
+      await assert.rejects(working, reason)
+      assert.equal(await election.resign(), false)
+      await led.release()
+      await until('nobody leads', async () => (await election.leader()) === null)
+      assert.equal(await election.run((held) => held.state), 'held')
     },
   },
 ]

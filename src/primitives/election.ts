@@ -1,10 +1,11 @@
 /** One leader among many candidates, and everybody can see who. A candidate is a place in a line; the leader is its head. */
 import { checkFunction, checkKeys, shown } from '../core/check.ts'
 import type { Core } from '../core/core.ts'
-import { UsageError } from '../core/errors.ts'
+import { diagnostics } from '../core/diagnostics.ts'
+import { LockLostError, NotHeldError, UsageError } from '../core/errors.ts'
 import type { Held } from '../core/held.ts'
 import { LineLock, type Lock } from '../core/lock.ts'
-import type { AcquireOptions, LockOptions, LockSettings } from '../core/options.ts'
+import { type AcquireOptions, type LockOptions, type LockSettings, resolveAcquire } from '../core/options.ts'
 import { makeSpec } from '../core/spec.ts'
 import { renewMs } from '../core/validity.ts'
 
@@ -25,12 +26,18 @@ export interface Election {
   readonly name: string
   /** Stands for election, and leads from the moment it resolves: until `resign`, or until the signal of what it gives fires. */
   campaign(options?: AcquireOptions): Promise<Held>
-  /** Gives up all that was won through this object. True: it still led. */
+  /**
+   * Gives up all that was won through this object. True: it still led. Work given to `run` is told by its signal, and leads
+   * until it has ended: the next must not begin beside it.
+   */
   resign(): Promise<boolean>
   leader(): Promise<Leader | null>
   /** The present leader, and then every change; null while there is none. Ends with the signal, or with `break`. */
   observe(options?: { readonly signal?: AbortSignal }): AsyncIterable<Leader | null>
-  /** Leads and works, again after each loss, until the work ends by itself or the signal fires. */
+  /**
+   * Leads and works, again after each loss, until the work ends by itself, `resign` is called, or the signal fires. The signal
+   * that the work gets fires in each of these cases; what it throws after a loss goes to diagnostics only.
+   */
   run<T>(
     fn: (held: Held, signal: AbortSignal) => T | PromiseLike<T>,
     options?: { readonly signal?: AbortSignal },
@@ -41,7 +48,8 @@ export class LineElection implements Election {
   readonly #core: Core
   readonly #lock: Lock
   readonly #settings: LockSettings
-  readonly #won = new Set<Held>()
+  /** What was won, and how to stop the work that goes on under it; null: the caller's own business. */
+  readonly #won = new Map<Held, (() => boolean) | null>()
 
   constructor(core: Core, name: string, settings: LockSettings, value: string) {
     this.#core = core
@@ -57,10 +65,8 @@ export class LineElection implements Election {
   }
 
   async campaign(options?: AcquireOptions): Promise<Held> {
-    const held = await this.#lock.acquire(options)
-    // The grant may be older than the moment that it is told: announce nobody who no longer leads.
-    held.assertHeld()
-    this.#won.add(held)
+    const held = await this.#win(options)
+    this.#won.set(held, null)
     held.signal.addEventListener('abort', () => this.#won.delete(held), { once: true })
     return held
   }
@@ -68,7 +74,7 @@ export class LineElection implements Election {
   async resign(): Promise<boolean> {
     const won = [...this.#won]
     this.#won.clear()
-    const ends = await Promise.all(won.map((held) => held.release()))
+    const ends = await Promise.all(won.map(([held, stop]) => (stop === null ? held.release() : stop())))
     return ends.includes(true)
   }
 
@@ -113,15 +119,38 @@ export class LineElection implements Election {
     checkFunction('the work given to run', fn)
     const signal = checkSignal(options)
     for (;;) {
-      const held = await this.campaign(signal === null ? {} : { signal })
-      const ending = signal === null ? held.signal : AbortSignal.any([held.signal, signal])
+      const held = await this.#win(signal === null ? {} : { signal })
+      const resigned = new AbortController()
+      const signals = [held.signal, resigned.signal, ...(signal === null ? [] : [signal])]
+      this.#won.set(held, () => {
+        resigned.abort(new NotHeldError(`election ${JSON.stringify(this.name)}: resigned`, { line: this.name }))
+        return held.state !== 'lost'
+      })
       try {
-        const result = await fn(held, ending)
-        if ((await held.release()) || signal?.aborted === true) return result
+        const result = await fn(held, AbortSignal.any(signals))
+        if ((await held.release()) || signal?.aborted === true || resigned.signal.aborted) return result
       } catch (error) {
-        if ((await held.release()) || signal?.aborted === true) throw error
+        if ((await held.release()) || signal?.aborted === true || resigned.signal.aborted) throw error
+        diagnostics.failed(this.name, error)
       } finally {
         this.#won.delete(held)
+      }
+    }
+  }
+
+  /** Leads, as of now: a grant may be older than the moment that it is told, and nobody is announced who no longer leads. */
+  async #win(options?: AcquireOptions): Promise<Held> {
+    const { waitMs } = resolveAcquire(options, false)
+    const { runtime } = this.#core
+    const until = runtime.now() + waitMs
+    for (let leftMs = waitMs; ; leftMs = Math.max(1, until - runtime.now())) {
+      const held = await this.#lock.acquire({ ...options, waitMs: leftMs })
+      try {
+        held.assertHeld()
+        return held
+      } catch (error) {
+        await held.release()
+        if (!(error instanceof LockLostError) || runtime.now() >= until) throw error
       }
     }
   }
