@@ -1,4 +1,4 @@
-/** Signals sent to `run`: before the program runs they end the wait, afterwards they are the program's. */
+/** Signals sent to `run` or `elect`: while no program runs they end the wait, else they are the program's. */
 import { signalGroup } from './group.ts'
 
 const ENDING = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const
@@ -22,22 +22,29 @@ export class Signals {
   readonly #early: NodeJS.Signals[] = []
   #pid: number | null = null
   #starting = false
+  #passes = false
+  #hasEnding = false
 
   constructor() {
     for (const signal of ENDING) process.on(signal, () => this.#came(signal))
   }
 
-  /** Aborts with an `Interrupted` when a signal comes before the program is started. */
+  /** Aborts with an `Interrupted` when a signal comes while no program runs. */
   get interrupt(): AbortSignal {
     return this.#controller.signal
+  }
+
+  /** Whether somebody has ever asked for the end: of the wait, or of the program. */
+  get hasEnding(): boolean {
+    return this.#hasEnding
   }
 
   /** From now on signals are the program's. */
   passOn(): void {
     this.#starting = true
-    for (const signal of PASSED) process.on(signal, () => this.#came(signal))
-    process.on('SIGTSTP', () => this.#came('SIGTSTP'))
-    process.on('SIGCONT', () => this.#came('SIGCONT'))
+    if (this.#passes) return
+    this.#passes = true
+    for (const signal of [...PASSED, 'SIGTSTP', 'SIGCONT'] as const) process.on(signal, () => this.#came(signal))
   }
 
   /** The program's group has this number. */
@@ -46,10 +53,21 @@ export class Signals {
     for (const signal of this.#early.splice(0)) this.#passOn(pid, signal)
   }
 
+  /** The program has ended: signals are ours again. */
+  detach(): void {
+    this.#pid = null
+    this.#starting = false
+    this.#early.length = 0
+  }
+
   #came(signal: NodeJS.Signals): void {
+    const isEnding = (ENDING as readonly string[]).includes(signal)
+    this.#hasEnding ||= isEnding
     if (this.#pid !== null) this.#passOn(this.#pid, signal)
     else if (this.#starting) this.#early.push(signal)
-    else this.#controller.abort(new Interrupted(signal))
+    else if (isEnding) this.#controller.abort(new Interrupted(signal))
+    // Ctrl-Z between two programs: as if nobody listened.
+    else if (signal === 'SIGTSTP') process.kill(process.pid, 'SIGSTOP')
   }
 
   #passOn(pid: number, signal: NodeJS.Signals): void {

@@ -40,6 +40,14 @@ export function credentialOf(held: unknown): Credential | null {
   return typeof held === 'object' && held !== null && 'credential' in held ? (held.credential as Credential) : null
 }
 
+/** The proof that `holdfast run` and `holdfast elect` give to the program that they start; null: it was not started so. */
+export function environmentProof(env: Readonly<Record<string, string | undefined>> = process.env): Proof | null {
+  const { HOLDFAST_LINE: line, HOLDFAST_TOKEN: token, HOLDFAST_PLACE: place } = env
+  if (line === undefined || token === undefined || place === undefined) return null
+  if (!/^\d{1,19}$/.test(token)) throw new UsageError(`HOLDFAST_TOKEN must be a decimal number, given ${shown(token)}`)
+  return checkProof({ line, token: BigInt(token), place })
+}
+
 function checkProof(value: unknown): Proof {
   if (typeof value !== 'object' || value === null || !('token' in value) || !('place' in value)) {
     const hint = typeof value === 'object' && value !== null && 'holds' in value ? '; give one of its `holds`' : ''

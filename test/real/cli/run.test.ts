@@ -26,7 +26,7 @@ describe('run', () => {
     const { code, out, err } = await running.exit
     expect({ code, err }).toEqual({ code: 0, err: 'err\n' })
     expect(out).toMatch(
-      /^HOLDFAST_LINE=line 1\nHOLDFAST_STORE=(.*)\nHOLDFAST_TOKEN=\d+\nHOLDFAST_TTL_MS=20000\ntyped\n$/,
+      /^HOLDFAST_LINE=line 1\nHOLDFAST_PLACE=[0-9a-f]{16}\nHOLDFAST_STORE=(.*)\nHOLDFAST_TOKEN=\d+\nHOLDFAST_TTL_MS=20000\ntyped\n$/,
     )
     expect(out).toContain(`HOLDFAST_STORE=sqlite:${terminal.path('relative.db')}\n`)
   })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { UnsupportedError, UsageError } from '../../../src/core/errors.ts'
-import { formatProof, parseProof, type Proof, proofOf } from '../../../src/fence/index.ts'
+import { environmentProof, formatProof, parseProof, type Proof, proofOf } from '../../../src/fence/index.ts'
 import { holdfast } from '../../../src/open.ts'
 
 const PROOF: Proof = { line: 'stock:42', token: 2n ** 63n - 1n, place: '0123456789abcdef' }
@@ -79,4 +79,21 @@ describe('a proof as text', () => {
   ])('and so is a value that is none: %o', (value) => {
     expect(() => proofOf(value as never)).toThrow(UsageError)
   })
+})
+
+describe('the proof of a program that was started by holdfast run', () => {
+  const env = { HOLDFAST_LINE: 'l', HOLDFAST_TOKEN: String(PROOF.token), HOLDFAST_PLACE: PROOF.place }
+
+  test('is in its environment', () => {
+    expect(environmentProof(env)).toEqual({ ...PROOF, line: 'l' })
+    expect(environmentProof({ ...env, HOLDFAST_PLACE: undefined })).toBeNull()
+    expect(environmentProof({})).toBeNull()
+  })
+
+  test.each([{ HOLDFAST_TOKEN: '5.0' }, { HOLDFAST_TOKEN: '' }, { HOLDFAST_PLACE: 'x' }, { HOLDFAST_LINE: '' }])(
+    'and is refused when it is not what holdfast wrote: %o',
+    (wrong) => {
+      expect(() => environmentProof({ ...env, ...wrong })).toThrow(UsageError)
+    },
+  )
 })

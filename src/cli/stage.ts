@@ -1,0 +1,67 @@
+/** What a program under a hold needs besides the hold: the store, and the signals that are sent to us. */
+import { UsageError } from '../core/errors.ts'
+import type { Driver } from '../driver.ts'
+import type { SqliteDriver } from '../drivers/sqlite/index.ts'
+import type { Holdfast } from '../holdfast.ts'
+import { signalExit } from './exit.ts'
+import { debug } from './output.ts'
+import { Interrupted, Signals } from './signals.ts'
+import type { Task } from './task.ts'
+
+/** How long the store may take to hear that the lock is free; it learns it from the lease otherwise. */
+const FAREWELL_MS = 5_000
+
+export class Stage {
+  readonly signals: Signals = new Signals()
+  readonly #task: Task
+  #driver: (Driver & { alsoAlive?: SqliteDriver['alsoAlive'] }) | null = null
+  #hf: Holdfast | null = null
+
+  private constructor(task: Task) {
+    this.#task = task
+  }
+
+  /** Does the work of a command, and answers its exit code; 128+n when a signal ended the wait. */
+  static async use(task: Task, work: (stage: Stage) => Promise<number>): Promise<number> {
+    if (process.platform === 'win32') {
+      throw new UsageError('running a program needs process groups, which Windows does not have')
+    }
+    const stage = new Stage(task)
+    try {
+      return await work(stage)
+    } catch (error) {
+      if (error instanceof Interrupted) return signalExit(error.signal)
+      throw error
+    } finally {
+      await stage.#farewell()
+    }
+  }
+
+  async open(): Promise<Holdfast> {
+    const [{ openDriver }, { makeInstance }] = await Promise.all([import('../open.ts'), import('../holdfast.ts')])
+    const { store, ttlMs, label } = this.#task
+    const { driver, options } = await openDriver(store, { ttlMs, label })
+    this.#driver = driver
+    this.#hf = makeInstance(driver, options)
+    if (this.#hf.traits.scope === 'process') {
+      throw new UsageError('this store is seen by one process only, so it locks nothing here; use a sqlite: file')
+    }
+    return this.#hf
+  }
+
+  /** On stores that can tell that a process has died: makes our place live while another process does, too. */
+  async tie(pid: number, options?: { readonly group?: boolean }): Promise<void> {
+    await this.#driver?.alsoAlive?.(this.#task.name, pid, options)
+  }
+
+  /** Releases. The program's result is what counts: a store that can't be told any more only costs others the lease. */
+  async #farewell(): Promise<void> {
+    if (this.#hf === null) return
+    let timer: NodeJS.Timeout | undefined
+    const patience = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, FAREWELL_MS)
+    })
+    await Promise.race([this.#hf.close().catch(debug), patience])
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,104 @@
+/** Runs a program under a hold, and stops it with the hold. */
+import { existsSync } from 'node:fs'
+import { basename } from 'node:path'
+import type { Held } from '../core/held.ts'
+import { credentialOf } from '../fence/proof.ts'
+import { EXIT, signalExit } from './exit.ts'
+import type { Ending, Guard } from './guard.ts'
+import { bootMs } from './orders.ts'
+import { complain, debug } from './output.ts'
+import type { Stage } from './stage.ts'
+import { publicUrl } from './store.ts'
+import type { Task } from './task.ts'
+
+/** How it ended. */
+export interface End {
+  /** Why the hold was lost; null: it was not, and `exit` is the program's own. */
+  readonly loss: string | null
+  readonly exit: number
+  /** What became of the program, for people. */
+  readonly fate: string
+}
+
+export async function supervise(task: Task, held: Held, guard: Guard, stage: Stage): Promise<End> {
+  // The guardian lives as long as anything of the program does. Tied before the program is started: we are killed right
+  // after the start; our place would count as dead; the next would be served while the program goes on.
+  if (guard.pid !== undefined) await stage.tie(guard.pid, { group: false })
+  // A signal that came together with the grant still ends the wait.
+  stage.signals.interrupt.throwIfAborted()
+  held.assertHeld()
+  stage.signals.passOn()
+  let loss: string | null = null
+  held.signal.addEventListener('abort', () => {
+    loss ??= held.signal.reason instanceof Error ? held.signal.reason.message : 'the lock was lost'
+    guard.stop()
+  })
+  // A little early: at the end of the lease the next holder begins, and the program must be gone, not just be sent a KILL.
+  const leaseUntilMs = (): number => bootMs() + held.remainingMs - task.ttlMs / 20
+  const reporting = setInterval(() => {
+    // 0 means that the store is being asked, or that the lock is lost, which is told otherwise.
+    if (held.remainingMs > 0) guard.extend(leaseUntilMs())
+  }, task.ttlMs / 10)
+  let ending: Ending
+  try {
+    ending = await guard.run(
+      {
+        file: task.file,
+        args: task.args,
+        env: environment(task, held),
+        leaseUntilMs: leaseUntilMs(),
+        noticeMs: Math.min(task.graceMs, task.ttlMs / 4),
+        graceMs: task.graceMs,
+      },
+      {
+        started(pid) {
+          stage.signals.attach(pid)
+          // And the program itself, in case that the guardian is killed as well.
+          stage.tie(pid).catch(debug)
+        },
+        expiring() {
+          loss ??= `the lease of line ${JSON.stringify(task.name)} could not be renewed in time`
+        },
+      },
+    )
+  } finally {
+    clearInterval(reporting)
+    stage.signals.detach()
+  }
+  if (held.state === 'lost') loss ??= `line ${JSON.stringify(task.name)} was lost`
+  const fate = fateOf(task, ending)
+  return loss === null ? { loss, exit: endingExit(task, ending), fate } : { loss, exit: EXIT.lost, fate }
+}
+
+function endingExit(task: Task, ending: Ending): number {
+  if (ending.kind === 'ended') {
+    return ending.signal === null ? (ending.code ?? EXIT.internal) : signalExit(ending.signal)
+  }
+  if (ending.kind === 'refused') {
+    // ENOENT is also said of a script whose interpreter is missing: that one was found, and can't be run.
+    const isMissing = ending.code === 'ENOENT' && !(task.file.includes('/') && existsSync(task.file))
+    complain(`${isMissing ? 'there is no program' : "can't run"} ${JSON.stringify(task.file)}: ${ending.code}`)
+    return isMissing ? EXIT.notFound : EXIT.cannotRun
+  }
+  complain('the guardian process was killed; the program was killed after it, since it could have outlived the lock')
+  return EXIT.internal
+}
+
+function fateOf(task: Task, ending: Ending): string {
+  if (ending.kind !== 'ended') return 'the program was not running'
+  const end = ending.signal === null ? `ended with ${ending.code}` : `was ended by ${ending.signal}`
+  return `${basename(task.file)} ${end}`
+}
+
+/** What the program needs to act in the name of the hold: with token and place it can show a guard the proof. */
+function environment(task: Task, held: Held): Record<string, string> {
+  const credential = credentialOf(held)
+  const isFenced = credential?.mode === 'exclusive' && credential.fenced
+  return {
+    HOLDFAST_LINE: task.name,
+    HOLDFAST_TOKEN: String(held.token),
+    ...(isFenced ? { HOLDFAST_PLACE: credential.place } : {}),
+    HOLDFAST_TTL_MS: String(task.ttlMs),
+    HOLDFAST_STORE: publicUrl(task.store),
+  }
+}
