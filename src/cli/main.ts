@@ -9,6 +9,7 @@ import { complain, debug, print } from './output.ts'
 
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   run: () => import('./run.ts'),
+  elect: () => import('./elect.ts'),
   ls: () => import('./ls.ts'),
   show: () => import('./show.ts'),
   break: () => import('./break.ts'),
@@ -21,6 +22,7 @@ const HELP = `holdfast: locks between processes
 Usage: holdfast COMMAND …
 
   run NAME -- program …    runs a program while holding a lock
+  elect NAME -- program …  runs a program while leading, again after each loss
   ls [PREFIX]              lists the lines that somebody holds or waits for
   show NAME                shows who holds a line, and who waits for it
   break NAME               takes a line from its holders
@@ -32,6 +34,7 @@ Usage: holdfast COMMAND …
 Examples:
   holdfast run nightly --no-wait -- ./backup.sh    does nothing if the last backup is still running
   holdfast run deploy --wait 10m -- make deploy    one deployment at a time, the others queue
+  holdfast elect scheduler -- ./scheduler          on every machine: one of them runs it, another takes over
   holdfast ls                                      who holds what
 
 Environment: HOLDFAST_STORE (the store's URL), NO_COLOR, HOLDFAST_DEBUG (show where an error came from)`

@@ -40,6 +40,7 @@ export function lineTable(lines: readonly LineView[], styled: boolean): string {
 }
 
 export function placeTable(line: LineView, styled: boolean): string {
+  const hasValues = [...line.holders, ...line.waiters].some(({ value = '' }) => value !== '')
   const columns: Column[] = [
     { title: '', align: 'right' },
     { title: 'STATE' },
@@ -48,6 +49,8 @@ export function placeTable(line: LineView, styled: boolean): string {
     { title: 'SINCE', align: 'right' },
     { title: 'LEASE LEFT', align: 'right' },
     { title: 'TOKEN', align: 'right' },
+    // Only candidates of an election have one.
+    ...(hasValues ? [{ title: 'VALUE' }] : []),
   ]
   const row = (state: string, place: PlaceView): string[] => [
     state,
@@ -56,6 +59,7 @@ export function placeTable(line: LineView, styled: boolean): string {
     formatDuration(place.ageMs),
     formatDuration(place.leftMs),
     String(place.token),
+    ...(hasValues ? [place.value ?? ''] : []),
   ]
   const places = [
     ...line.holders.map((place) => row('holds', place)),

@@ -74,7 +74,7 @@ export class LineElection implements Election {
   async resign(): Promise<boolean> {
     const won = [...this.#won]
     this.#won.clear()
-    const ends = await Promise.all(won.map(([held, stop]) => (stop === null ? held.release() : stop())))
+    const ends = await Promise.all(won.map(async ([held, stop]) => stop?.() ?? held.release()))
     return ends.includes(true)
   }
 

@@ -29,6 +29,15 @@ describe('lineJson', () => {
 })
 
 describe('tables', () => {
+  it('show what candidates say of themselves', () => {
+    const election = { ...line, waiters: [place({ value: 'b:2' })] }
+    const [head = '', leads = '', stands = ''] = placeTable(election, false).split('\n')
+    expect(head).toMatch(/TOKEN {2}VALUE$/)
+    expect(leads).toMatch(/9007199254740993$/)
+    expect(stands).toMatch(/9007199254740993 {2}b:2$/)
+    expect(placeTable(line, false)).not.toContain('VALUE')
+  })
+
   it('list lines', () => {
     const empty: LineView = { name: 'b', capacity: 3, holders: [], waiters: [] }
     expect(lineTable([line, empty], false).split('\n')).toEqual([

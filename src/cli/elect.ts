@@ -1,0 +1,107 @@
+/** `holdfast elect`: runs a program while leading, and again after each loss. */
+import { checkText } from '../core/check.ts'
+import { StoreUnreachableError } from '../core/errors.ts'
+import type { Held } from '../core/held.ts'
+import type { Election } from '../primitives/election.ts'
+import type { Given, Syntax } from './args.ts'
+import { STORE_HELP } from './command.ts'
+import { EXIT } from './exit.ts'
+import { Guard } from './guard.ts'
+import { complain } from './output.ts'
+import { Stage } from './stage.ts'
+import { supervise } from './supervise.ts'
+import { readTask, TASK_OPTIONS, type Task } from './task.ts'
+
+export const syntax: Syntax = {
+  command: 'elect',
+  options: { ...TASK_OPTIONS, value: 'value', once: 'flag' },
+  operands: ['NAME'],
+  runs: true,
+}
+
+export const help: string = `Runs a program while leading, and stops the program if the lead is lost; then stands for election again.
+
+Usage: holdfast elect NAME [options] -- program [argument …]
+
+${STORE_HELP}
+  --value TEXT    what others see of this candidate, such as an address; at most 512 bytes
+  --once          end with 79 when the lead is lost, instead of standing again
+  --ttl 30s       the lease: how long others wait for a leader that has died; renewed while the program runs
+  --wait 10s      give up after standing for this long; without it, stands for ever
+  --no-wait       give up at once when somebody else leads
+  --grace 5s      how long a program that must stop has, from TERM to KILL
+
+Start it on every machine: one of them leads and runs the program, and another takes over when it resigns or dies. The
+program gets what \`holdfast run\` gives: HOLDFAST_LINE, HOLDFAST_TOKEN, HOLDFAST_PLACE, HOLDFAST_TTL_MS, HOLDFAST_STORE, and
+the signals. When the program ends by itself, elect resigns and ends with it. Once it has led, it also stands again
+when the store could not be reached.
+
+Exit code: the program's own, 128+n if signal n ended it (or the wait), and
+  64 usage · 69 store out of reach · 70 internal · 75 not elected in time · 79 lead lost, program stopped (with --once)
+  126 program can't be run · 127 program not found
+
+Examples:
+  holdfast elect scheduler --value "$(hostname):8080" -- ./scheduler
+  holdfast elect migrations --once --no-wait -- ./migrate.sh
+  holdfast show scheduler                                 who leads, and who stands behind`
+
+/** How long to wait before a store that is out of reach is asked again. */
+const PAUSE_MS = 1_000
+
+export function execute(given: Given): Promise<number> {
+  const task = readTask(syntax, given)
+  const value = checkText('--value', given.values.get('value') ?? '', 512)
+  const isOnce = given.flags.has('once')
+  return Stage.use(task, async (stage) => {
+    let guard = new Guard()
+    try {
+      const election = (await stage.open()).election(task.name, { value })
+      for (let isFirst = true; ; isFirst = false) {
+        const held = await campaign(election, task, stage, isFirst)
+        const end = await supervise(task, held, guard, stage)
+        if (end.loss === null) return end.exit
+        // Somebody has asked for the end while the program was being stopped: then it is not started again.
+        const isLast = isOnce || stage.signals.hasEnding
+        complain(`${end.loss}; ${end.fate}${isLast ? '' : '; standing for election again'}`)
+        if (isLast) return EXIT.lost
+        // The program is stopped a little before the lease has run out: a candidate must not wait for its own old place.
+        await held.release()
+        // Each term has a guardian of its own: the last one has ended with its program.
+        guard.dismiss()
+        guard = new Guard()
+      }
+    } finally {
+      guard.dismiss()
+    }
+  })
+}
+
+/** A leader that lost its lead because the store was out of reach stands again when the store is back. */
+async function campaign(election: Election, task: Task, stage: Stage, isFirst: boolean): Promise<Held> {
+  const { interrupt } = stage.signals
+  for (let isTold = false; ; isTold = true) {
+    try {
+      return await election.campaign({ waitMs: task.waitMs, signal: interrupt })
+    } catch (error) {
+      if (isFirst || !(error instanceof StoreUnreachableError)) throw error
+      if (!isTold) complain(`${error.message}; trying again`)
+    }
+    await pause(interrupt)
+  }
+}
+
+function pause(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(end, PAUSE_MS)
+    function end(): void {
+      signal.removeEventListener('abort', abort)
+      resolve()
+    }
+    function abort(): void {
+      clearTimeout(timer)
+      reject(signal.reason as Error)
+    }
+    signal.addEventListener('abort', abort, { once: true })
+    if (signal.aborted) abort()
+  })
+}
