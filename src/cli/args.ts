@@ -9,8 +9,8 @@ export interface Syntax {
   readonly options: Readonly<Record<string, 'flag' | 'value'>>
   /** The names of the arguments; those in square brackets may be left out. */
   readonly operands: readonly string[]
-  /** Whether `--` is followed by a program and its own arguments. */
-  readonly runs: boolean
+  /** Whether `--` is followed by a program and its own arguments; 'maybe': it may be left out. */
+  readonly runs: boolean | 'maybe'
 }
 
 /** What was given. */
@@ -32,7 +32,7 @@ export function parseArgs(syntax: Syntax, args: readonly string[]): Given {
     const arg = args[i] as string
     if (arg === '--') {
       const rest = args.slice(i + 1)
-      if (syntax.runs) program = rest
+      if (syntax.runs !== false) program = rest
       else operands.push(...rest)
       break
     }
@@ -86,7 +86,8 @@ function splitOption(syntax: Syntax, arg: string): { readonly name: string; read
 function checkOperands(syntax: Syntax, operands: readonly string[], program: readonly string[] | null): void {
   const missing = syntax.operands[operands.length]
   if (missing !== undefined && !missing.startsWith('[')) throw usage(syntax, `${syntax.command} needs a ${missing}`)
-  if (syntax.runs && (program === null || program.length === 0)) {
+  const isMissing = syntax.runs === 'maybe' ? program?.length === 0 : syntax.runs && (program ?? []).length === 0
+  if (isMissing) {
     throw usage(syntax, `${syntax.command} needs a program to run, after --`)
   }
   if (operands.length > syntax.operands.length) {

@@ -13,6 +13,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   ls: () => import('./ls.ts'),
   show: () => import('./show.ts'),
   break: () => import('./break.ts'),
+  limit: () => import('./limit.ts'),
+  id: () => import('./id.ts'),
   migrate: () => import('./migrate.ts'),
   torture: () => import('./torture.ts'),
 }
@@ -26,6 +28,8 @@ Usage: holdfast COMMAND …
   ls [PREFIX]              lists the lines that somebody holds or waits for
   show NAME                shows who holds a line, and who waits for it
   break NAME               takes a line from its holders
+  limit NAME --rate 10/1s  takes from a rate limit, and maybe runs a program
+  id                       makes an id that no other process makes
   migrate                  makes the tables of a store on PostgreSQL, MySQL or MariaDB
   torture --spawn KIND     puts locks through harsh conditions, and judges what came of it
   help [COMMAND]           explains a command; so does COMMAND --help
