@@ -8,6 +8,20 @@ export interface Lock {
   release(token: unknown): Promise<unknown> | undefined
 }
 
+/** A rate limit that is never reached: what is measured is the asking. */
+export interface Limit {
+  /** Whether one was taken. */
+  take(key: string): Promise<boolean>
+}
+
+/** A maker of ids. */
+export interface IdMaker {
+  /** Null: it must wait. */
+  next(): unknown
+  /** Waits, and gives the next id. */
+  wait(): Promise<unknown>
+}
+
 /** What went to the store so far. */
 export interface Calls {
   /** Calls that cost the store something: enter, touch and leave, or commands. */
@@ -23,6 +37,8 @@ export interface Calls {
 /** An open store, in one process. */
 export interface Client {
   lock(key: string): Lock
+  limit?(): Limit | Promise<Limit>
+  ids?(): IdMaker | Promise<IdMaker>
   /** Left out where nothing can be counted. */
   calls?(): Calls | Promise<Calls>
   /** Whether a token's owner still believes in it. */
@@ -47,8 +63,10 @@ export interface Adapter {
   readonly role: 'ours' | 'raw' | 'peer'
   /** Packages of bench/package.json that it needs. */
   readonly packages?: readonly string[]
-  /** Scenarios that it is made for; left out: all. */
+  /** Scenarios that it is made for; left out: all but `limiter` and `ids`. */
   readonly only?: readonly string[]
+  /** Takes part in `limiter` and `ids`, too. */
+  readonly kit?: boolean
   /** Its holds are renewed while they last; false: no part in `holds`. */
   readonly renews?: boolean
   /** A holder that is gone is replaced; false: no part in `recovery`. */

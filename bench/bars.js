@@ -28,7 +28,33 @@ const MEMORY = [
   { scenario: 'holds', case: 'n=100000', metric: 'placesPerTouch', atLeast: 475 },
   { scenario: 'holds', case: 'n=100000', metric: 'delayMs', atMost: 50 },
   { scenario: 'holds', case: 'n=100000', metric: 'lost', atMost: 0 },
+  ...['c=1', 'c=16', 'c=256'].map((tasks) => ({
+    scenario: 'limiter',
+    case: tasks,
+    metric: 'takesPerS',
+    of: 'rate-limiter-flexible',
+    atLeast: 1,
+  })),
+  // Of those that repeat nothing: sapphire-snowflake does.
+  ...['flake-idgen', 'uuid-v7'].map((of) => ({
+    scenario: 'ids',
+    case: 'one process',
+    metric: 'idsPerS',
+    of,
+    atLeast: 1,
+  })),
+  { scenario: 'ids', case: 'one process', metric: 'repeated', atMost: 0 },
 ].map((bar) => ({ store: 'memory', ...bar }))
+
+/** @type {readonly Bar[]} */
+const REDIS = ['c=1', 'c=16', 'c=256'].map((tasks) => ({
+  store: 'redis',
+  scenario: 'limiter',
+  case: tasks,
+  metric: 'takesPerS',
+  of: 'rate-limiter-flexible-redis',
+  atLeast: 1,
+}))
 
 /** @type {readonly Bar[]} */
 const SQLITE = [
@@ -119,4 +145,12 @@ const sqlServer = (store) =>
   ].map((bar) => ({ store, ...bar }))
 
 /** @type {readonly Bar[]} */
-export const bars = [...MEMORY, ...SQLITE, ...ZOOKEEPER, ...ETCD, ...sqlServer('postgres'), ...sqlServer('mysql')]
+export const bars = [
+  ...MEMORY,
+  ...REDIS,
+  ...SQLITE,
+  ...ZOOKEEPER,
+  ...ETCD,
+  ...sqlServer('postgres'),
+  ...sqlServer('mysql'),
+]

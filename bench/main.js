@@ -11,6 +11,9 @@ import { runRounds } from './rounds.js'
 /** @typedef {ReturnType<typeof readOptions>} Options */
 /** @typedef {import('./scenario.ts').Store} Store */
 
+/** Scenarios that are not about locks. */
+const KIT = ['limiter', 'ids']
+
 let isBroken = false
 
 /** @param {Options} options @param {Store} store @param {import('./scenario.ts').Scenario} scenario */
@@ -19,7 +22,7 @@ function contestants({ named, peers, sectionMs }, store, scenario) {
     (adapter) =>
       (adapter.store === '*' || adapter.store === store.scheme) &&
       (named !== undefined || peers || adapter.role !== 'peer') &&
-      (adapter.only?.includes(scenario.name) ?? true) &&
+      (adapter.only?.includes(scenario.name) ?? (adapter.kit === true || !KIT.includes(scenario.name))) &&
       (scenario.suits?.(adapter, { store, sectionMs }) ?? true),
   )
 }

@@ -4,7 +4,12 @@
 
 /** @type {Record<string, Omit<Store, 'scheme'>>} */
 const KNOWN = {
-  memory: { url: 'memory:bench', scope: 'process', bases: ['async-mutex', 'promise-chain'], heldLocks: 100_000 },
+  memory: {
+    url: 'memory:bench',
+    scope: 'process',
+    bases: ['async-mutex', 'promise-chain', 'rate-limiter-flexible', 'flake-idgen'],
+    heldLocks: 100_000,
+  },
   sqlite: { url: 'sqlite:{folder}/bench.db', scope: 'host', bases: ['raw-sqlite'], heldLocks: 10_000 },
   redis: { url: 'redis://127.0.0.1:6379', scope: 'network', bases: ['raw-ioredis', 'raw-push'], heldLocks: 10_000 },
   postgres: {
@@ -14,6 +19,12 @@ const KNOWN = {
     heldLocks: 10_000,
   },
   mysql: { url: 'mysql://root@127.0.0.1:3306/test', scope: 'network', bases: ['raw-mysql'], heldLocks: 10_000 },
+  redis: {
+    url: 'redis://127.0.0.1:6379',
+    scope: 'network',
+    bases: ['raw-redis', 'rate-limiter-flexible-redis'],
+    heldLocks: 10_000,
+  },
   etcd: { url: 'etcd://127.0.0.1:2379', scope: 'network', bases: ['raw-etcd'], heldLocks: 10_000 },
 }
 

@@ -79,6 +79,14 @@ function adapter(name, options, also = {}) {
           const mutex = hf.mutex(key, options)
           return { acquire: () => mutex.acquire(), release: (held) => /** @type {Held} */ (held).release() }
         },
+        limit() {
+          const limiter = hf.limiter('bench', { limit: 1_000_000_000, perMs: 1_000 })
+          return { take: async (key) => (await limiter.take(key)).allowed }
+        },
+        ids() {
+          const ids = hf.ids()
+          return { next: () => ids.tryNext(), wait: () => ids.next() }
+        },
         isHeld: (held) => /** @type {Held} */ (held).state === 'held',
         ...(counted && { calls: counted.calls }),
         close: () => hf.close(),
@@ -87,7 +95,7 @@ function adapter(name, options, also = {}) {
   }
 }
 
-export const local = adapter('holdfast', { fairness: 'local' })
+export const local = adapter('holdfast', { fairness: 'local' }, { kit: true })
 // A hold and a dead holder are the same in both.
 export const strict = adapter(
   'holdfast-strict',

@@ -2,6 +2,7 @@
 import { asyncMutex } from './async-mutex.js'
 import { etcd3 } from './etcd3.js'
 import { local, overIoredis, strict } from './holdfast.js'
+import { flake, sapphire, uuidV7 } from './id-makers.js'
 import { promiseChain } from './promise-chain.js'
 import { properLockfile } from './proper-lockfile.js'
 import { rawEtcd } from './raw-etcd.js'
@@ -9,6 +10,7 @@ import { rawMysql } from './raw-mysql.js'
 import { rawPostgres } from './raw-postgres.js'
 import { rawIoredis, rawPush } from './raw-redis.js'
 import { leastSqlite, rawSqlite } from './raw-sqlite.js'
+import { flexibleMemory, flexibleRedis } from './rate-limiter-flexible.js'
 import { rawZookeeper } from './raw-zookeeper.js'
 import { zkRecipe } from './zk-recipe.js'
 
@@ -30,4 +32,9 @@ export const adapters = [
   rawMysql,
   rawZookeeper,
   zkRecipe,
+  flexibleMemory,
+  flexibleRedis,
+  sapphire,
+  flake,
+  uuidV7,
 ]

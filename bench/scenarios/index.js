@@ -2,9 +2,11 @@
 import { contended } from './contended.js'
 import { holds } from './holds.js'
 import { idle } from './idle.js'
+import { ids } from './ids.js'
+import { limiter } from './limiter.js'
 import { recovery } from './recovery.js'
 import { tasks } from './tasks.js'
 import { uncontended } from './uncontended.js'
 
 /** @type {readonly import('../scenario.ts').Scenario[]} */
-export const scenarios = [uncontended, contended, tasks, holds, recovery, idle]
+export const scenarios = [uncontended, contended, tasks, holds, recovery, idle, limiter, ids]

@@ -80,3 +80,13 @@ describe('refuseBoth', () => {
     expect(() => refuseBoth(runSyntax, both, 'wait', 'shared')).not.toThrow()
   })
 })
+
+describe('a program that may be left out', () => {
+  const maybe: Syntax = { command: 'limit', options: {}, operands: ['NAME'], runs: 'maybe' }
+
+  it('is none, or what stands behind --, which must not be empty', () => {
+    expect(parseArgs(maybe, ['a']).program).toEqual([])
+    expect(parseArgs(maybe, ['a', '--', 'cmd', '-x']).program).toEqual(['cmd', '-x'])
+    expect(() => parseArgs(maybe, ['a', '--'])).toThrow(UsageError)
+  })
+})
