@@ -11,7 +11,12 @@ const KNOWN = {
     heldLocks: 100_000,
   },
   sqlite: { url: 'sqlite:{folder}/bench.db', scope: 'host', bases: ['raw-sqlite'], heldLocks: 10_000 },
-  redis: { url: 'redis://127.0.0.1:6379', scope: 'network', bases: ['raw-ioredis', 'raw-push'], heldLocks: 10_000 },
+  redis: {
+    url: 'redis://127.0.0.1:6379',
+    scope: 'network',
+    bases: ['raw-ioredis', 'raw-push', 'rate-limiter-flexible-redis'],
+    heldLocks: 10_000,
+  },
   postgres: {
     url: 'postgres://postgres@127.0.0.1:5432/postgres',
     scope: 'network',
@@ -19,12 +24,6 @@ const KNOWN = {
     heldLocks: 10_000,
   },
   mysql: { url: 'mysql://root@127.0.0.1:3306/test', scope: 'network', bases: ['raw-mysql'], heldLocks: 10_000 },
-  redis: {
-    url: 'redis://127.0.0.1:6379',
-    scope: 'network',
-    bases: ['raw-redis', 'rate-limiter-flexible-redis'],
-    heldLocks: 10_000,
-  },
   etcd: { url: 'etcd://127.0.0.1:2379', scope: 'network', bases: ['raw-etcd'], heldLocks: 10_000 },
 }
 

@@ -8,7 +8,8 @@ const folder = mkdtempSync(join(tmpdir(), 'holdfast-ids-'))
 const url = process.argv[2] ?? `sqlite:${join(folder, 'ids.db')}`
 try {
   const { made, repeated, takenOver } = await crowd(url, 10_000_000, 8)
-  console.log(`${made} ids, ${repeated} of them twice; slots taken over from a stopped process: ${takenOver.length}`)
+  const told = `${made} ids, ${repeated} of them twice; slots taken over from a stopped process: ${takenOver.length}\n`
+  process.stdout.write(told)
   process.exitCode = repeated === 0 && takenOver.length === 8 ? 0 : 1
 } finally {
   rmSync(folder, { recursive: true, force: true })

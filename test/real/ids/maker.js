@@ -12,7 +12,7 @@ const CHUNK = 2_000
 const hf = await holdfast(url)
 const ids = hf.ids(JSON.parse(options))
 const file = createWriteStream(path)
-let isEnough = false
+const told = { isEnough: false }
 
 /** @returns {Promise<bigint>} */
 async function next() {
@@ -31,8 +31,8 @@ async function next() {
 
 /** @param {number} count @param {'made' | 'told'} until */
 async function make(count, until) {
-  isEnough = until === 'made'
-  for (let made = 0; made < count || !isEnough; ) {
+  told.isEnough = until === 'made'
+  for (let made = 0; made < count || !told.isEnough; ) {
     const chunk = new BigUint64Array(CHUNK)
     for (let i = 0; i < CHUNK; i++) chunk[i] = await next()
     made += CHUNK
@@ -44,7 +44,7 @@ async function make(count, until) {
 }
 
 process.on('message', (/** @type {{ kind: string, count: number, until: 'made' | 'told' }} */ order) => {
-  if (order.kind === 'enough') isEnough = true
+  if (order.kind === 'enough') told.isEnough = true
   if (order.kind === 'make') void make(order.count, order.until)
   if (order.kind === 'close') {
     void (async () => {

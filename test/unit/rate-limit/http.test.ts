@@ -1,6 +1,8 @@
 /** The middleware over real HTTP on loopback: fields, refusals, outages. */
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import express from 'express'
+import { fastify } from 'fastify'
 import { afterEach, describe, expect, test } from 'vitest'
 import { FaultyDriver, lost } from '../../../conformance/faulty.ts'
 import { memory } from '../../../src/drivers/memory/index.ts'
@@ -12,8 +14,8 @@ afterEach(() => {
   for (const close of closers.splice(0)) close()
 })
 
-async function serve(listener: RequestListener): Promise<string> {
-  const server = createServer(listener)
+async function serve(listener: (request: IncomingMessage, response: ServerResponse) => unknown): Promise<string> {
+  const server = createServer((request, response) => void listener(request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   closers.push(() => {
     server.closeAllConnections()
@@ -114,30 +116,43 @@ describe('node:http and Express', () => {
   })
 })
 
-test('a Fastify hook answers by its reply, or lets through', async () => {
-  const hook = fastifyRateLimit(await limiterOf({ limit: 1 }))
-  const url = await serve(async (request, response) => {
-    const reply = {
-      code(status: number) {
-        response.statusCode = status
-        return reply
-      },
-      header(name: string, value: string) {
-        response.setHeader(name, value)
-        return reply
-      },
-      send(body: string) {
-        response.end(body)
-        return reply
-      },
-    }
-    const ended = await hook({ ip: request.socket.remoteAddress ?? '' }, reply)
-    expect(ended === undefined || ended === reply).toBe(true)
-    if (ended === undefined) response.end('served')
+test('Express: as its middleware, and its error handler gets what goes wrong', async () => {
+  const app = express()
+  const limiter = await limiterOf({ limit: 1 })
+  app.use(rateLimit(limiter, { key: ({ headers }) => (headers['x-user'] as string | undefined) ?? '' }))
+  app.use((_request: unknown, response: ServerResponse) => response.end('served'))
+  app.use((error: unknown, _request: unknown, response: ServerResponse, _next: unknown) => {
+    response.statusCode = 500
+    response.end((error as Error).name)
   })
-  expect((await fetch(url)).status).toBe(200)
+  const url = await serve(app)
+  const answers = []
+  for (const user of ['u', 'u', '']) {
+    const response = await fetch(url, { headers: { 'x-user': user } })
+    answers.push([response.status, response.headers.get('ratelimit')])
+  }
+  expect(answers).toEqual([
+    [200, '"api";r=0;t=60'],
+    [429, expect.stringMatching(/^"api";r=0;t=[56]\d$/)],
+    [500, null],
+  ])
+})
+
+test('Fastify: as its onRequest hook', async () => {
+  const app = fastify()
+  app.addHook('onRequest', fastifyRateLimit(await limiterOf({ limit: 1 })))
+  app.get('/', async () => 'served')
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  closers.push(() => void app.close())
+  const served = await fetch(url)
+  expect([served.status, await served.text(), served.headers.get('ratelimit')]).toEqual([
+    200,
+    'served',
+    '"api";r=0;t=60',
+  ])
   const refused = await fetch(url)
-  expect([refused.status, refused.headers.get('content-type')]).toEqual([429, PROBLEM])
+  expect([refused.status, refused.headers.get('content-type')?.split(';')[0]]).toEqual([429, PROBLEM])
+  expect(await refused.json()).toMatchObject({ status: 429 })
 })
 
 test('a fetch handler gets the fields on its own response, and needs a key', async () => {
