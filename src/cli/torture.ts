@@ -8,6 +8,7 @@ import { type Backend } from '../torture/backend/backend.ts'
 import { isSpawn, SPAWNS, spawnBackend } from '../torture/backend/spawn.ts'
 import { type Judgement, judge, type Verdict } from '../torture/checker/judge.ts'
 import type { NotRun, Progress } from '../torture/conductor/options.ts'
+import { withDefaults } from '../torture/defaults.ts'
 import { readHistory } from '../torture/history/read.ts'
 import { isNemesis, NEMESES, type NemesisName } from '../torture/nemesis/names.ts'
 import { htmlReport } from '../torture/report/html.ts'
@@ -69,10 +70,6 @@ Examples:
 
 const EXITS: Readonly<Record<Verdict, number>> = { valid: 0, invalid: 1, unknown: 2 }
 
-/** Stays are short against the lease: what outlives it was stopped. */
-const PACE = { stayMs: 40, restMs: 15, waitMs: 10_000, longEvery: 60 }
-const PATIENCE_MS = 30_000
-
 export async function execute(given: Given): Promise<number> {
   if (given.operands.length > 0) return recheck(given)
   refuseBoth(syntax, given, 'store', 'spawn')
@@ -99,23 +96,21 @@ export async function execute(given: Given): Promise<number> {
   let interrupted: number | null = null
   for (const { signal, listener } of signals) process.on(signal, listener)
   try {
-    const result = await torture({
-      backend,
-      url: backend?.url ?? given.values.get('store') ?? '',
-      ttlMs: ttlMs ?? backend?.ttlMs ?? 2_000,
-      chaosMs: seconds * 1_000,
-      seed,
-      clients,
-      tasks: 2,
-      lines,
-      nemeses,
-      pace: PACE,
-      module: null,
-      history,
-      patienceMs: PATIENCE_MS + (backend?.failoverMs ?? 0),
-      onProgress: (progress: Progress) => ticker.show(progress),
-      signal: stop.signal,
-    })
+    const result = await torture(
+      withDefaults({
+        backend,
+        ...(backend === null ? { url: given.values.get('store') ?? '' } : {}),
+        ...(ttlMs === null ? {} : { ttlMs }),
+        chaosMs: seconds * 1_000,
+        seed,
+        clients,
+        lines,
+        nemeses,
+        history,
+        onProgress: (progress: Progress) => ticker.show(progress),
+        signal: stop.signal,
+      }),
+    )
     ticker.end()
     await tell(given, result.judgement, result.notRun)
     if (!given.flags.has('json')) print(`history: ${history} (holdfast torture check ${history})`)

@@ -7,7 +7,7 @@
 import type { Micros } from '../history/event.ts'
 import type { Checker } from './finding.ts'
 import { none } from './finding.ts'
-import type { Fault, Hold, LineTrial, Trial } from './trial.ts'
+import { excused, type Fault, firstOfPlace, type Hold, type LineTrial, type Trial } from './trial.ts'
 
 /** Longer histories are left to the linear checkers. */
 const HOLDS_MAX = 200
@@ -40,10 +40,16 @@ export const order: Checker = (trial) => {
 
 function operations(trial: Trial, { holds }: LineTrial): Operation[] {
   const forgetful = trial.faults.filter(({ forgets }) => forgets)
-  return holds.flatMap((hold): Operation[] => [
-    { hold, what: 'grant', earliest: hold.invoked, latest: hold.granted },
-    { hold, what: 'end', earliest: endEarliest(hold, forgetful), latest: Number.POSITIVE_INFINITY },
-  ])
+  const first = firstOfPlace(holds)
+  return holds.flatMap((hold): Operation[] => {
+    const place = first(hold)
+    // Handed on from a place that the store may have forgotten: the store had no part in it, and no order of the store explains it.
+    if (place !== hold && excused(trial, place.granted, hold.granted)) return []
+    return [
+      { hold, what: 'grant', earliest: hold.invoked, latest: hold.granted },
+      { hold, what: 'end', earliest: endEarliest(hold, forgetful), latest: Number.POSITIVE_INFINITY },
+    ]
+  })
 }
 
 /** The earliest moment at which the store may have taken the hold away. */

@@ -233,6 +233,17 @@ function beliefEnd(hold: Hold, diedAt: Micros = Number.POSITIVE_INFINITY): Micro
   return Math.max(hold.granted, Math.min(told, until, diedAt))
 }
 
+/** A token is the number of a place times this, and counts up when the place is handed on inside its process; see docs/laws.md. */
+const ISSUES_PER_PLACE = 1024n
+
+/** The first hold of each place that was handed on, by the holds that followed. */
+export function firstOfPlace(holds: readonly Hold[]): (hold: Hold) => Hold {
+  const places = new Map<string, Hold>()
+  const key = ({ p, token }: Hold): string => `${p} ${(token ?? 0n) / ISSUES_PER_PLACE}`
+  for (const hold of holds) if (hold.token !== null && hold.token % ISSUES_PER_PLACE === 0n) places.set(key(hold), hold)
+  return (hold) => places.get(key(hold)) ?? hold
+}
+
 /**
  * Whether a fault explains that two hold at once: the store may have forgotten the first of them by the time the second was granted.
  */

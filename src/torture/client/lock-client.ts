@@ -49,6 +49,8 @@ export interface LockClientOptions {
   readonly p: string
   /** Where an option can be chosen, this chooses it. */
   readonly variant: number
+  /** What the module of the client is told besides; '' for nothing. */
+  readonly config: string
 }
 
 /** What a module of a client exports by default. */

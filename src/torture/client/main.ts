@@ -31,10 +31,10 @@ function block(ms: number): void {
 /** The store may just be down: whoever is born then tries again. */
 async function open(): Promise<LockClient | null> {
   const { default: openClient } = (await import(birth.module)) as { default: OpenClient }
-  const { url, ttlMs, p, variant } = birth
+  const { url, ttlMs, p, variant, config } = birth
   while (!stopping.signal.aborted) {
     try {
-      return await openClient({ url, ttlMs, p, variant })
+      return await openClient({ url, ttlMs, p, variant, config })
     } catch (error) {
       if (!(error instanceof Error) || error instanceof TypeError) throw error
       await pause(RETRY_MS, stopping.signal)

@@ -14,6 +14,7 @@ export interface Birth {
   readonly refereePort: number
   /** The module of the client under test. */
   readonly module: string
+  readonly config: string
   /** How many visits it makes at once. */
   readonly tasks: number
   readonly variant: number

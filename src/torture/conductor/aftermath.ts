@@ -10,6 +10,7 @@ import type { RunOptions } from './options.ts'
 export interface Aftermath {
   readonly o: RunOptions
   readonly open: OpenClient
+  readonly config: string
   readonly recorder: Recorder
   readonly processes: readonly ClientProcess[]
   readonly observer: LockClient
@@ -28,8 +29,8 @@ export async function aftermath(a: Aftermath): Promise<void> {
 }
 
 /** A client that was not there when things broke asks for every line, at once. */
-async function probeAll({ o, open, recorder, lines, observer }: Aftermath): Promise<void> {
-  const fresh = await open({ url: o.url, ttlMs: observer.ttlMs, p: 'probe', variant: 1 })
+async function probeAll({ o, open, config, recorder, lines, observer }: Aftermath): Promise<void> {
+  const fresh = await open({ url: o.url, ttlMs: observer.ttlMs, p: 'probe', variant: 1, config })
   const probe = async (line: LineSpec): Promise<void> => {
     const start = performance.now()
     let outcome: Outcome = 'fail'

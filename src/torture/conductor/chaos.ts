@@ -32,26 +32,35 @@ export class Chaos {
     this.#arena = arena
   }
 
-  /** Goes on for `ms`. What makes the store forget comes in the second half only: until then nothing excuses two holders. */
-  async rage(names: readonly NemesisName[], ms: number): Promise<void> {
+  /**
+   * Goes on for `ms`; if `thorough`, for up to twice as long until each of them was made. What makes the store forget comes in the second
+   * half only: until then nothing excuses two holders.
+   */
+  async rage(names: readonly NemesisName[], ms: number, thorough: boolean): Promise<void> {
     const { random, deeds, signal } = this.#arena
     const start = performance.now()
     const deck = new Deck(names, random)
     const harmless = (name: NemesisName): boolean => deeds[name]?.forgets !== true
     const isSplit = names.some(harmless)
-    while (performance.now() - start < ms && !signal.aborted) {
+    const missing = new Set(names)
+    const goesOn = (): boolean => {
+      const elapsed = performance.now() - start
+      return elapsed < ms || (thorough && missing.size > 0 && elapsed < 2 * ms)
+    }
+    while (goesOn() && !signal.aborted) {
       const late = performance.now() - start > ms / 2
       const name = deck.next((candidate) => late || !isSplit || harmless(candidate))
       if (name === null) return
-      await this.strike(name)
+      if (await this.strike(name)) missing.delete(name)
       await sleep(GAP_MS * (0.5 + random.next()))
     }
   }
 
-  async strike(name: NemesisName): Promise<void> {
+  /** False: there was nobody to hit. */
+  async strike(name: NemesisName): Promise<boolean> {
     const { recorder, deeds, onFault } = this.#arena
     const blow = await this.#aim(name)
-    if (blow === null) return
+    if (blow === null) return false
     const id = this.#count++
     const { target } = blow
     recorder.record({ e: 'fault', t: micros(), id, nemesis: name, target, forgets: deeds[name]?.forgets ?? false })
@@ -75,6 +84,7 @@ export class Chaos {
     }
     const failed = error === undefined ? {} : { error }
     recorder.record({ e: 'healed', t: micros(), id, from, to, graceMs: blow.graceMs ?? 0, ...failed })
+    return true
   }
 
   async #aim(name: NemesisName): Promise<Blow | null> {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import type { LockClient, OpenClient } from '../client/lock-client.ts'
-import { makeLines } from '../generator/plan.ts'
+import { kindsFor, makeLines } from '../generator/plan.ts'
 import { micros } from '../history/clock.ts'
 import type { HistoryEvent, LineSpec } from '../history/event.ts'
 import { mergeHistories } from '../history/read.ts'
@@ -35,15 +35,18 @@ const AIM_MS = 2_000
 export async function conduct(o: RunOptions): Promise<Run> {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-history-'))
   const recorder = new Recorder(join(folder, 'conductor.jsonl'))
-  const module = o.module ?? pathToFileURL(program('client/holdfast-client')).href
-  const { default: open } = (await import(module)) as { default: OpenClient }
-  const observer = await open({ url: o.url, ttlMs: o.ttlMs, p: 'observer', variant: 1 })
+  const { href, config } = o.module ?? { href: pathToFileURL(program('client/holdfast-client')).href, config: '' }
+  const { default: open } = (await import(href)) as { default: OpenClient }
+  const observer = await open({ url: o.url, ttlMs: o.ttlMs, p: 'observer', variant: 1, config })
   const processes: ClientProcess[] = []
   let referee: Referee | null = null
   let ticker: NodeJS.Timeout | undefined
   try {
     await observer.setup()
-    const lines = makeLines(o.lines, `torture:${process.pid}-${o.seed}:`, observer.counting)
+    const lines = makeLines(
+      typeof o.lines === 'number' ? kindsFor(o.lines, observer.counting) : o.lines,
+      `torture:${process.pid}-${o.seed}:`,
+    )
     writeHead(recorder, o, observer, lines)
     referee = await Referee.start(join(folder, 'referee.jsonl'), mutexes(lines))
     const choice = choose(o)
@@ -54,7 +57,8 @@ export async function conduct(o: RunOptions): Promise<Run> {
       seed: o.seed,
       lines,
       refereePort: referee.port,
-      module,
+      module: href,
+      config,
       tasks: o.tasks,
       pace: { ...o.pace, ttlMs: observer.ttlMs },
     }
@@ -81,18 +85,19 @@ export async function conduct(o: RunOptions): Promise<Run> {
       },
       signal: o.signal,
     })
-    await chaos.rage(choice.names, o.chaosMs)
+    await chaos.rage(choice.names, o.chaosMs, o.nemeses !== null)
     recorder.record({ e: 'phase', t: micros(), name: 'quiet' })
     report({ phase: 'quiet' })
     // Long enough for every lease that was left behind to run out while the others go on.
-    await sleep(Math.max(2 * observer.ttlMs, 1_000))
-    await aftermath({ o, open, recorder, processes, observer, lines })
+    await sleep(o.quietMs ?? Math.max(2 * observer.ttlMs, 1_000))
+    await aftermath({ o, open, config, recorder, processes, observer, lines })
     report({ phase: 'end' })
     const missed = choice.names.filter((name) => !struck.has(name))
     const notRun = [
       ...choice.notRun,
       ...missed.map((nemesis) => ({ nemesis, why: 'there was no time, or nobody to hit' })),
     ]
+    if (referee.problem !== null) throw new Error(referee.problem)
     recorder.close()
     await referee.end()
     return { events: mergeHistories(folder, o.history), notRun }

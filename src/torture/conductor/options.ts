@@ -1,6 +1,7 @@
 /** What a run is asked for. */
 import type { Backend } from '../backend/backend.ts'
 import type { Pace } from '../generator/plan.ts'
+import type { LineKind } from '../history/event.ts'
 import type { NemesisName } from '../nemesis/names.ts'
 
 export interface RunOptions {
@@ -15,14 +16,17 @@ export interface RunOptions {
   readonly clients: number
   /** Visits that each client makes at once. */
   readonly tasks: number
-  readonly lines: number
+  /** How many lines, or of which kinds. */
+  readonly lines: number | readonly LineKind[]
   /** null: everything that can be had. */
   readonly nemeses: readonly NemesisName[] | null
   readonly pace: Omit<Pace, 'ttlMs'>
   /** The module of the client under test; null: Holdfast. */
-  readonly module: string | null
+  readonly module: { readonly href: string; readonly config: string } | null
   /** Where the history goes. */
   readonly history: string
+  /** How long the clients go on after the faults; null: two leases, and a second at least. */
+  readonly quietMs: number | null
   /** How long a client that was told to stop may take, and a fresh client for each line. */
   readonly patienceMs: number
   readonly onProgress: (progress: Progress) => void

@@ -10,6 +10,9 @@ export class Referee {
   entered = 0
   /** How often somebody came into a line that carries one, while another was inside. */
   crowded = 0
+  /** Set when it ended before its time; a run without a referee proves nothing. */
+  problem: string | null = null
+  #ending = false
   readonly #child: ChildProcess
   readonly #mutexes: ReadonlySet<string>
   /** Who is inside, by line. */
@@ -21,6 +24,9 @@ export class Referee {
     this.port = port
     this.#mutexes = mutexes
     child.on('message', (notice: Notice) => this.#hear(notice))
+    child.on('exit', (code, signal) => {
+      if (!this.#ending) this.problem = `the referee ended by itself: ${signal ?? `exit code ${code}`}`
+    })
   }
 
   static async start(history: string, mutexes: ReadonlySet<string>): Promise<Referee> {
@@ -48,7 +54,8 @@ export class Referee {
   }
 
   async end(): Promise<void> {
-    if (this.#child.exitCode !== null) return
+    this.#ending = true
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
     const exited = once(this.#child, 'exit')
     this.#child.disconnect()
     await exited

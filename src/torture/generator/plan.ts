@@ -1,5 +1,5 @@
 /** What a client does next. It knows lines and chance, nothing of locks. */
-import type { LineSpec } from '../history/event.ts'
+import type { LineKind, LineSpec } from '../history/event.ts'
 import type { Random } from '../random.ts'
 
 /** One visit to one line. */
@@ -29,11 +29,14 @@ export interface Pace {
 const READERS_MAX = 1_000_000
 const PERMITS = 3
 
-/** So many lines, of kinds in turn; `counting` says whether the store can share one by weight. */
-export function makeLines(count: number, prefix: string, counting: boolean): LineSpec[] {
-  const kinds = counting ? (['mutex', 'rw', 'mutex', 'semaphore'] as const) : (['mutex', 'rw', 'mutex'] as const)
-  return Array.from({ length: count }, (_, at) => {
-    const kind = kinds[at % kinds.length] ?? 'mutex'
+/** Kinds for so many lines, in turn; `counting` says whether the store can share one by weight. */
+export function kindsFor(count: number, counting: boolean): LineKind[] {
+  const kinds: readonly LineKind[] = counting ? ['mutex', 'rw', 'mutex', 'semaphore'] : ['mutex', 'rw', 'mutex']
+  return Array.from({ length: count }, (_, at) => kinds[at % kinds.length] ?? 'mutex')
+}
+
+export function makeLines(kinds: readonly LineKind[], prefix: string): LineSpec[] {
+  return kinds.map((kind, at) => {
     const capacity = kind === 'mutex' ? 1 : kind === 'rw' ? READERS_MAX : PERMITS
     return { name: `${prefix}${kind}-${at + 1}`, kind, capacity }
   })

@@ -51,7 +51,7 @@ async function block(field: Field, random: Random): Promise<Blow | null> {
   return { target: target.p, lastsMs, strike: () => target.block(lastsMs), heal: () => undefined }
 }
 
-function cut(faults: (field: Field, random: Random) => Faults, alsoReset = false): Aim {
+function cut(faults: (random: Random) => Faults, alsoReset = false): Aim {
   return async (field, random) => {
     const target = await field.holder()
     if (target === null) return null
@@ -59,7 +59,7 @@ function cut(faults: (field: Field, random: Random) => Faults, alsoReset = false
       target: target.p,
       lastsMs: pastLease(field.ttlMs, random),
       strike: async () => {
-        const given = faults(field, random)
+        const given = faults(random)
         await Promise.all(target.gates.map((gate) => gate.set(given)))
         if (alsoReset) for (const gate of target.gates) gate.reset()
       },
@@ -68,6 +68,22 @@ function cut(faults: (field: Field, random: Random) => Faults, alsoReset = false
       },
     }
   }
+}
+
+/** Everybody's way is slow: answers come when leases have already been running for a while. */
+function slow({ clients, ttlMs }: Field, random: Random): Promise<Blow> {
+  const delayMs = Math.round(ttlMs * (0.1 + random.next() * 0.5))
+  const gates = clients.flatMap((client) => client.gates)
+  return Promise.resolve({
+    target: 'all ways',
+    lastsMs: ttlMs * (1.2 + random.next() * 1.3),
+    strike: async () => {
+      await Promise.all(gates.map((gate) => gate.set({ delayMs })))
+    },
+    heal: async () => {
+      await Promise.all(gates.map((gate) => gate.heal()))
+    },
+  })
 }
 
 export const CLIENT_AIMS: Readonly<Partial<Record<NemesisName, Aim>>> = {
@@ -82,6 +98,6 @@ export const CLIENT_AIMS: Readonly<Partial<Record<NemesisName, Aim>>> = {
 export const NET_AIMS: Readonly<Partial<Record<NemesisName, Aim>>> = {
   partition: cut(() => ({ toServer: 'drop', toClient: 'drop' })),
   'partition-reset': cut(() => ({ accept: false }), true),
-  'partition-one-way': cut((_, random) => (random.chance(0.5) ? { toClient: 'drop' } : { toClient: 'hold' })),
-  latency: cut(({ ttlMs }, random) => ({ delayMs: Math.round(ttlMs * (0.1 + random.next() * 0.7)) })),
+  'partition-one-way': cut((random) => (random.chance(0.5) ? { toClient: 'drop' } : { toClient: 'hold' })),
+  latency: slow,
 }

@@ -12,7 +12,9 @@ export class LineToReferee {
     this.#socket = socket
     // The referee goes only when the run is over.
     socket.on('error', () => undefined)
-    createInterface({ input: socket }).on('line', (text) => {
+    const lines = createInterface({ input: socket })
+    lines.on('error', () => undefined)
+    lines.on('line', (text) => {
       const { i, accepted } = JSON.parse(text) as Answer
       const resolve = this.#waiting.get(i)
       this.#waiting.delete(i)

@@ -31,7 +31,10 @@ function serve(socket: Socket): void {
   socket.on('close', () => {
     for (const [i, line] of inside) leave(i, line)
   })
-  createInterface({ input: socket }).on('line', (text) => {
+  const lines = createInterface({ input: socket })
+  // It tells of the socket's errors again.
+  lines.on('error', () => undefined)
+  lines.on('line', (text) => {
     const said = JSON.parse(text) as Say
     if (said.say === 'hello') p = said.p
     else if (said.say === 'leave') leave(said.i, said.line)

@@ -79,6 +79,17 @@ describe('exclusion', () => {
   })
 })
 
+test('exclusion: of three permits one that the store forgot is enough to explain a fourth', () => {
+  const lines = [{ name: 's', kind: 'semaphore' as const, capacity: 3 }]
+  const permits = { line: 's', exclusive: false }
+  const story = new Story({ lines }).hold('c1', 0, { ...permits, weight: 2, to: 20 }).fault('flush', 'all', 5, 5, true)
+  story.hold('c2', 8, { ...permits, weight: 1, to: 20 }).hold('c3', 10, { ...permits, weight: 2, to: 20 })
+  expect(violated(story)).toEqual([])
+  expect(exposed(story)).toEqual(['exclusion'])
+  story.hold('c4', 12, { ...permits, weight: 2, to: 20 })
+  expect(violated(story)).toContain('exclusion')
+})
+
 describe('effects', () => {
   test('a step between the steps of another is found where tokens were accepted', () => {
     const lost = new Story()
@@ -118,6 +129,15 @@ describe('tokens', () => {
   test('a waiter with an older place may not be granted after a younger one', () => {
     const story = new Story().hold('c1', 5, { to: 8, token: 9 }).hold('c2', 10, { asked: 1, to: 15, token: 8 })
     expect(violated(story)).toContain('tokens')
+  })
+
+  test('a place that is handed on in its process after the store forgot it is an exposure; where it forgot nothing, a violation', () => {
+    const handed = (story: Story): Story =>
+      story.hold('c2', 10, { to: 12, token: 2_048 }).hold('c1', 15, { to: 18, token: 1_025 })
+    const forgot = handed(new Story().hold('c1', 0, { to: 5, token: 1_024 }).fault('flush', 'all', 6, 6, true))
+    expect(violated(forgot)).toEqual([])
+    expect(exposed(forgot)).toEqual(['tokens'])
+    expect(violated(handed(new Story().hold('c1', 0, { to: 5, token: 1_024 })))).toContain('tokens')
   })
 
   test('above 2^53 they are compared exactly', () => {

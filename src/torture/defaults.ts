@@ -1,0 +1,28 @@
+/** How a run goes unless it is told otherwise. */
+import type { RunOptions } from './conductor/options.ts'
+
+/** Stays are short against the lease: what outlives it was stopped, or is one of the few that are meant to. */
+const PACE = { stayMs: 40, restMs: 15, waitMs: 10_000, longEvery: 60 }
+/** The bound on liveness, beyond the lease and what the store itself needs. */
+const PATIENCE_MS = 30_000
+
+type Given = Pick<RunOptions, 'backend' | 'chaosMs' | 'seed' | 'history'> & Partial<RunOptions>
+
+export function withDefaults(given: Given): RunOptions {
+  const { backend } = given
+  return {
+    url: backend?.url ?? '',
+    ttlMs: backend?.ttlMs ?? 2_000,
+    clients: 4,
+    tasks: 2,
+    lines: 4,
+    nemeses: null,
+    pace: PACE,
+    module: null,
+    quietMs: null,
+    patienceMs: PATIENCE_MS + (backend?.failoverMs ?? 0),
+    onProgress: () => undefined,
+    signal: new AbortController().signal,
+    ...given,
+  }
+}
