@@ -1,0 +1,41 @@
+/** A planted fault: a lock as others have built it, with the mistake that they made. The torture must find it. */
+import type { Claim, Wish } from '../client/lock-client.ts'
+import type { Rule } from '../checker/finding.ts'
+import type { LineKind } from '../history/event.ts'
+import type { NemesisName } from '../nemesis/names.ts'
+import type { Bench } from './bench.ts'
+
+/** One try: a claim, or null if others have it. */
+export type Try = (wish: Wish) => Promise<Claim | null>
+
+export interface Mutant {
+  readonly name: string
+  /** The mistake, in a sentence. */
+  readonly mistake: string
+  /** Whose it was. */
+  readonly seen: string
+  /** The faults that bring it out. */
+  readonly nemeses: readonly NemesisName[]
+  /** Any of these rules must be found broken. */
+  readonly breaks: readonly Rule[]
+  /** Default: one mutex. */
+  readonly kinds?: readonly LineKind[]
+  /** One stay in so many outlives the lease; default 0: none. */
+  readonly longEvery?: number
+  /** The longest stay; default 25. */
+  readonly stayMs?: number
+  /** The longest wait; default 4 000. */
+  readonly waitMs?: number
+  /** How long it goes on after the faults; default: as for any other. */
+  readonly quietMs?: number
+  /** Visits that each process makes at once; default 1. */
+  readonly tasks?: number
+  /** What it says of itself; default false. */
+  readonly fair?: boolean
+  /** Whether it gives tokens that it says will rise; default false. */
+  readonly fenced?: boolean
+  /** Default 'redis'. */
+  readonly store?: 'redis' | 'redlock'
+  /** Makes its one try, which is repeated until the wait is over. */
+  make(bench: Bench): Try
+}
