@@ -1,0 +1,3 @@
+import { shortTorture } from './stores.ts'
+
+await shortTorture({ store: 'cluster', server: 'redis', nemeses: ['kill-holder', 'failover', 'pause-server'] })

@@ -1,0 +1,86 @@
+/** The command: a run on a user's own store, its report, and the same verdict from the file again. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { Terminal } from '../cli/terminal.ts'
+
+interface Verdict {
+  readonly verdict: string
+  readonly counts: { readonly visits: number; readonly faults: Readonly<Record<string, unknown>> }
+  readonly notRun: readonly { readonly nemesis: string; readonly why: string }[]
+}
+
+describe('holdfast torture', () => {
+  const terminal = new Terminal()
+  const history = terminal.path('history.jsonl')
+
+  test('runs on a store of the user, with faults of our own processes only', { timeout: 120_000 }, async () => {
+    const report = terminal.path('report.html')
+    const options = [
+      '--seconds',
+      '4',
+      '--seed',
+      '7',
+      '--clients',
+      '3',
+      '--nemesis',
+      'pause-holder,kill-holder',
+      '--ttl',
+      '600',
+    ]
+    const files = ['--history', history, '--report', report]
+    const { code, out, err } = await terminal.holdfast(
+      'torture',
+      '--store',
+      terminal.store,
+      ...options,
+      ...files,
+      '--json',
+    )
+    expect(code, out + err).toBe(0)
+    const said = JSON.parse(out) as Verdict
+    expect(said.verdict).toBe('valid')
+    expect(Object.keys(said.counts.faults).toSorted()).toEqual(['kill-holder', 'pause-holder'])
+    expect(said.notRun.find(({ nemesis }) => nemesis === 'kill-server')?.why).toBe('the servers are not ours to break')
+    // Progress while it runs.
+    expect(err).toMatch(/visits · \d+ faults/)
+    const html = readFileSync(report, 'utf8')
+    expect(html).toContain('<svg')
+    expect(html).not.toMatch(/(?:src|href)=/)
+    const again = await terminal.holdfast('torture', 'check', history, '--json')
+    expect(again.code).toBe(0)
+    const judged = JSON.parse(again.out) as Verdict
+    expect(judged.verdict).toBe('valid')
+    expect(judged.counts).toEqual(said.counts)
+  })
+
+  test('a broken history is told as broken', async () => {
+    const { code, out } = await terminal.holdfast('torture', 'check', history)
+    expect(code, out).toBe(0)
+    expect(out).toContain('✓ exclusion')
+    const broken = terminal.path('broken.jsonl')
+    // Every token is given again.
+    writeFileSync(broken, readFileSync(history, 'utf8').replace(/"token":"\d+"/g, '"token":"1"'))
+    const judged = await terminal.holdfast('torture', 'check', broken)
+    expect(judged.code).toBe(1)
+    expect(judged.out).toContain('✗ tokens')
+    expect(judged.out).toContain('BROKEN')
+  })
+
+  test('what is wrong on the command line is told', async () => {
+    const cases: [string[], RegExp][] = [
+      [[], /needs --spawn KIND, or the --store URL/],
+      [['--spawn', 'reddis'], /did you mean redis/],
+      [['--spawn', 'redis', '--store', 'memory:'], /can't be given together/],
+      [['--store', terminal.store, '--nemesis', 'pause-holdr'], /did you mean pause-holder/],
+      [['--store', terminal.store, '--seconds', 'ten'], /--seconds/],
+      [['chekc', history], /did you mean check/],
+      [['check'], /needs a FILE/],
+      [['check', terminal.path('nowhere.jsonl')], /there is no file/],
+    ]
+    for (const [args, message] of cases) {
+      const { code, err } = await terminal.holdfast('torture', ...args)
+      expect(code, args.join(' ')).toBe(64)
+      expect(err).toMatch(message)
+    }
+  })
+})

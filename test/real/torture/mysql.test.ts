@@ -1,0 +1,7 @@
+import { shortTorture } from './stores.ts'
+
+await shortTorture({
+  store: 'mysql',
+  server: 'mariadb',
+  nemeses: ['kill-holder', 'terminate-session', 'pause-server', 'clock-back', 'partition-reset'],
+})

@@ -1,0 +1,16 @@
+import { shortTorture } from './stores.ts'
+
+await shortTorture({
+  store: 'redis',
+  server: 'redis',
+  nemeses: [
+    'pause-holder',
+    'partition',
+    'latency',
+    'kill-server',
+    'restart-truncated',
+    'restart-empty',
+    'clock-back',
+    'flush',
+  ],
+})

@@ -1,0 +1,3 @@
+import { shortTorture } from './stores.ts'
+
+await shortTorture({ store: 'sentinel', server: 'redis', nemeses: ['pause-holder', 'lag', 'failover'] })

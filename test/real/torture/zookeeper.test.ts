@@ -1,0 +1,7 @@
+import { shortTorture } from './stores.ts'
+
+await shortTorture({
+  store: 'zookeeper',
+  server: 'zookeeper',
+  nemeses: ['pause-holder', 'failover', 'partition', 'clock-forward'],
+})
