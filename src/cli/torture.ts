@@ -85,6 +85,7 @@ export async function execute(given: Given): Promise<number> {
   const backend = await readBackend(given)
   const ticker = new Ticker(!given.flags.has('quiet'))
   const stop = new AbortController()
+  let interrupted: number | null = null
   const signals = (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map((signal) => ({
     signal,
     listener: () => {
@@ -93,7 +94,6 @@ export async function execute(given: Given): Promise<number> {
       complain('stopping: what was broken is mended first')
     },
   }))
-  let interrupted: number | null = null
   for (const { signal, listener } of signals) process.on(signal, listener)
   try {
     const result = await torture(

@@ -8,6 +8,8 @@ import { cutTail, dropData, endSessions, flush } from './redis.ts'
 import { versionOf } from './versions.ts'
 
 const COUNT = 3
+/** The longest lease of the deployment: a server that restarted gives no votes for so long. */
+const MAX_TTL_MS = 2_000
 
 export async function redlockBackend(bed: Testbed, clocks: Clocks): Promise<Backend> {
   // One clock for one server: a step of all of them would be a step of the world.
@@ -16,12 +18,12 @@ export async function redlockBackend(bed: Testbed, clocks: Clocks): Promise<Back
   const others = await bed.redlock(COUNT - 1, { appendonly: 'everysec' })
   const servers = [...moved.servers, ...others.servers]
   const any = anyOf(servers)
-  const makeUrl = (addresses: string): string => `redlock://${addresses}`
+  const makeUrl = (addresses: string): string => `redlock://${addresses}?maxTtlMs=${MAX_TTL_MS}`
   const gates = new Gates(servers, makeUrl)
   return {
     versions: `${await versionOf('redis')} × ${COUNT}`,
     url: makeUrl(servers.map(({ port }) => `127.0.0.1:${port}`).join(',')),
-    failoverMs: 1_000,
+    failoverMs: 2 * MAX_TTL_MS + 2_000,
     ttlMs: 1_500,
     deeds: {
       'pause-server': pauseServer(any, { ms: 2_000 }),
@@ -29,7 +31,8 @@ export async function redlockBackend(bed: Testbed, clocks: Clocks): Promise<Back
       // One node that forgets must do no harm: it has no vote until every lease of before has ended.
       'restart-empty': spoilServer(any, { spoil: dropData, forgets: false }),
       'restart-truncated': spoilServer(any, { spoil: cutTail, forgets: false }),
-      flush: flush(servers),
+      // The marker goes with the data: nobody votes until every lease has ended.
+      flush: { ...flush(servers), forgets: false },
       'terminate-session': endSessions(servers),
       ...clockDeeds(clock, moved.servers[0]?.name ?? ''),
     },

@@ -5,12 +5,12 @@ import { Recorder } from '../history/recorder.ts'
 import { Random } from '../random.ts'
 import { LineToReferee } from '../referee/line-to-referee.ts'
 import type { LockClient, OpenClient } from './lock-client.ts'
-import type { Birth, Order, Ready } from './order.ts'
+import { BIRTH, type Birth, type Order, type Ready } from './order.ts'
 import { pause, Visitor } from './visitor.ts'
 
 const RETRY_MS = 100
 
-const birth = JSON.parse(process.argv[2] ?? '') as Birth
+const birth = JSON.parse(process.env[BIRTH] ?? '') as Birth
 const stopping = new AbortController()
 const recorder = new Recorder(birth.history)
 
@@ -19,6 +19,8 @@ process.on('message', (order: Order) => {
   else block(order.ms)
 })
 process.on('disconnect', () => process.exit(1))
+// Ctrl-C goes to the whole group; the conductor tells us when to stop.
+process.on('SIGINT', () => undefined)
 
 /** Nothing else runs in this process meanwhile: no timer, no socket. */
 function block(ms: number): void {

@@ -2,7 +2,9 @@
 import type { Pace } from '../generator/plan.ts'
 import type { LineSpec } from '../history/event.ts'
 
-/** At its birth, as JSON in its first argument. */
+/** At its birth, as JSON in this variable of its environment: arguments can be read by every user of the machine, and a URL may hold a password. */
+export const BIRTH = 'HOLDFAST_TORTURE_BIRTH'
+
 export interface Birth {
   readonly p: string
   readonly url: string

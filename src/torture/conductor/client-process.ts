@@ -3,7 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import type { FaultProxy } from '../../testbed/proxy.ts'
-import type { Birth, Order } from '../client/order.ts'
+import { BIRTH, type Birth, type Order } from '../client/order.ts'
 import { micros } from '../history/clock.ts'
 import type { ExitEvent } from '../history/event.ts'
 import type { Recorder } from '../history/recorder.ts'
@@ -53,8 +53,9 @@ export class ClientProcess implements ClientTarget {
     this.#words = ''
     const { p } = this
     const whole: Birth = { ...birth, p, history: join(folder, `${p}.jsonl`) }
-    const child = fork(program('client/main'), [JSON.stringify(whole)], {
+    const child = fork(program('client/main'), [], {
       execArgv: [],
+      env: { ...process.env, [BIRTH]: JSON.stringify(whole) },
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     })
     this.#child = child

@@ -23,7 +23,7 @@ export class Bench {
     this.p = p
     this.ttlMs = ttlMs
     // Several servers are named in one URL, as Redlock has them.
-    const addresses = url.replace(/^[a-z+]+:\/\//, '').split(',')
+    const addresses = url.replace(/^[a-z+]+:\/\/|\?.*$/g, '').split(',')
     const timing = { commandTimeoutMs: COMMAND_MS, connectTimeoutMs: COMMAND_MS, backoffMaxMs: 100 }
     this.links = addresses.map((address) => new Connection({ ...parseRedisUrl(`redis://${address}`), ...timing }))
   }

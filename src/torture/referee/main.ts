@@ -60,3 +60,5 @@ server.listen({ host: '127.0.0.1', port: 0 }, () => {
   tell({ tell: 'listening', port: typeof address === 'object' && address !== null ? address.port : 0 })
 })
 process.on('disconnect', () => process.exit(0))
+// Ctrl-C goes to the whole group; we stay until the conductor is done.
+process.on('SIGINT', () => undefined)

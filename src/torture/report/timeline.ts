@@ -4,7 +4,10 @@ import type { Hold } from '../checker/trial.ts'
 import { escapeHtml } from './html.ts'
 
 const LEFT = 150
-const TOP = 34
+const TOP = 56
+/** Names of faults that follow each other closely stand in rows below each other. */
+const LABEL_ROWS = 3
+const BAND_TOP = 38
 const LANE = 12
 const GAP = 10
 /** Bars beyond this many are thinned out, save those near a finding. */
@@ -30,10 +33,10 @@ export function timeline({ trial, violations, exposures }: Judgement): string {
     y += height(processes.length)
     parts.push(`<line class="grid" x1="0" x2="${width}" y1="${y - GAP / 2}" y2="${y - GAP / 2}"/>`)
   }
-  const bands = trial.faults.map((fault) => {
+  const bands = trial.faults.map((fault, at) => {
     const end = Number.isFinite(fault.to) && fault.to > fault.t ? fault.to : fault.t
     const title = `${fault.nemesis} ${fault.target}, ${((end - fault.t) / 1_000).toFixed(0)} ms`
-    return `<rect class="${fault.forgets ? 'forget' : 'fault'}" x="${r(x(fault.t))}" y="14" width="${r(Math.max(2, x(end) - x(fault.t)))}" height="${y - 14}"><title>${escapeHtml(title)}</title></rect><text x="${r(x(fault.t))}" y="11">${escapeHtml(fault.nemesis)}</text>`
+    return `<rect class="${fault.forgets ? 'forget' : 'fault'}" x="${r(x(fault.t))}" y="${BAND_TOP}" width="${r(Math.max(2, x(end) - x(fault.t)))}" height="${y - BAND_TOP}"><title>${escapeHtml(title)}</title></rect><text x="${r(x(fault.t))}" y="${11 + (at % LABEL_ROWS) * 11}">${escapeHtml(fault.nemesis)}</text>`
   })
   const every = Math.ceil(trial.holds.length / BARS_MAX)
   const bars = trial.holds.filter((_, at) => at % every === 0).map((hold) => bar(hold))
@@ -57,7 +60,7 @@ export function timeline({ trial, violations, exposures }: Judgement): string {
   for (let s = 0; s <= seconds; s += step) {
     const at = r(x(trial.start + s * 1e6))
     ticks.push(
-      `<line class="grid" x1="${at}" x2="${at}" y1="18" y2="${y}"/><text x="${at}" y="${y + 12}">${s} s</text>`,
+      `<line class="grid" x1="${at}" x2="${at}" y1="${BAND_TOP}" y2="${y}"/><text x="${at}" y="${y + 12}">${s} s</text>`,
     )
   }
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${Math.ceil(width)}" height="${y + 20}" role="img">${ticks.join('')}${parts.join('')}${bands.join('')}${bars.join('')}${marks.join('')}</svg>`
