@@ -62,7 +62,7 @@ export class Attempt implements LeaseListener {
     this.#push = null
     this.#woken = false
     // Watch before entering: a push that comes before the answer must not be missed.
-    const watch = driver.watch(lease.entry.line, lease.entry.id, (push) => lease.listener.woke(push))
+    const watch = driver.watch(lease.entry.line, lease.entry.id, lease.wake())
     if (typeof watch === 'function') this.#watched(lease, watch)
     else
       watch.then(

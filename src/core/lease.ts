@@ -1,5 +1,5 @@
 /** This process's side of one place: what the store last said of it, and until when that may be believed. */
-import type { Entry, Place, Push, Stop } from '../driver.ts'
+import type { Entry, Place, Push, Stop, Wake } from '../driver.ts'
 import type { LeaseList, TtlClass } from './lease-list.ts'
 
 /** Whoever the place serves at the moment: an acquisition while it waits, a hold once it is granted. */
@@ -47,6 +47,11 @@ export class Lease {
     this.entry = entry
     this.ttlMs = ttlMs
     this.listener = listener
+  }
+
+  /** For the driver's watch. Made here, since a closure keeps all that is in its scope: an attempt would live as long as its hold. */
+  wake(): Wake {
+    return (push) => this.listener.woke(push)
   }
 
   take(place: Place): void {
