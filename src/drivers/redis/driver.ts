@@ -78,7 +78,7 @@ export class RedisDriver implements Driver {
     this.#wait = replicas === 0 ? null : { replicas, timeoutMs: replicasTimeoutMs }
     // A pushed grant is not yet known to be on the replicas: it must be asked for.
     this.traits = replicas === 0 ? TRAITS : Object.freeze({ ...TRAITS, push: 'hint' })
-    this.#inbox = new Inbox(transport, this.#keys, system.randomId().slice(0, 16), (line, ms) =>
+    this.#inbox = new Inbox(transport, this.#keys, inboxId(), (line, ms) =>
       this.#run(SCRIPTS.observe, this.#keys.line(line), [ms, this.#retentionMs], line),
     )
   }
@@ -251,7 +251,7 @@ export class RedisDriver implements Driver {
     const { capacity, ttlMs, weight, id, data } = entry
     const last = this.#last
     if (last.capacity !== capacity || last.ttlMs !== ttlMs || last.weight !== weight) {
-      const text = `${pad(capacity, 7)}${pad(ttlMs, 8)}${pad(weight, 7)}0`
+      const text = `${hex(capacity, 5)}${hex(ttlMs, 7)}${hex(weight, 5)}0`
       this.#last = { capacity, ttlMs, weight, text }
     }
     return this.#last.text + id + this.#inbox.id + data
@@ -284,6 +284,11 @@ export class RedisDriver implements Driver {
   }
 }
 
-function pad(value: number, width: number): string {
-  return String(value).padStart(width, '0')
+/** 72 random bits in 12 characters that may stand in the name of a channel. */
+function inboxId(): string {
+  return Buffer.from(system.randomId().slice(0, 18), 'hex').toString('base64url')
+}
+
+function hex(value: number, width: number): string {
+  return value.toString(16).padStart(width, '0')
 }

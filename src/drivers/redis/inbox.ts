@@ -15,7 +15,7 @@ interface Observed {
 }
 
 export class Inbox {
-  /** Names this process to the scripts: 16 characters. */
+  /** Names this process to the scripts: 12 characters. */
   readonly id: string
   readonly #transport: Transport
   readonly #keys: Keys

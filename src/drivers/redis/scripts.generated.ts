@@ -5,10 +5,10 @@ local HEADER_BYTES = 67
 local GRAVES_PER_CALL = 16
 local NEVER = 281474976710655
 local function makePlace(token, lapse, sent)
-local capacity, ttl, weight, broken, id, inbox = struct.unpack('c7c8c7c1c32c16', sent)
+local capacity, ttl, weight, broken, id, inbox = struct.unpack('c5c7c5c1c32c12', sent)
 return {
 token = token, lapse = lapse, sent = sent, id = id, inbox = inbox, broken = broken == '1',
-capacity = tonumber(capacity), ttl = tonumber(ttl), weight = tonumber(weight),
+capacity = tonumber(capacity, 16), ttl = tonumber(ttl, 16), weight = tonumber(weight, 16),
 }
 end
 local function readPlace(raw, from)
@@ -20,7 +20,7 @@ return struct.pack('<dI6', place.token, place.lapse) .. place.sent
 end
 local function breakPlace(place)
 place.broken = true
-place.sent = string.sub(place.sent, 1, 22) .. '1' .. string.sub(place.sent, 24)
+place.sent = string.sub(place.sent, 1, 17) .. '1' .. string.sub(place.sent, 19)
 end
 local function loadLine(key, queue, retention, raw)
 local line = {
@@ -325,10 +325,10 @@ local HEADER_BYTES = 67
 local GRAVES_PER_CALL = 16
 local NEVER = 281474976710655
 local function makePlace(token, lapse, sent)
-local capacity, ttl, weight, broken, id, inbox = struct.unpack('c7c8c7c1c32c16', sent)
+local capacity, ttl, weight, broken, id, inbox = struct.unpack('c5c7c5c1c32c12', sent)
 return {
 token = token, lapse = lapse, sent = sent, id = id, inbox = inbox, broken = broken == '1',
-capacity = tonumber(capacity), ttl = tonumber(ttl), weight = tonumber(weight),
+capacity = tonumber(capacity, 16), ttl = tonumber(ttl, 16), weight = tonumber(weight, 16),
 }
 end
 local function readPlace(raw, from)
@@ -340,7 +340,7 @@ return struct.pack('<dI6', place.token, place.lapse) .. place.sent
 end
 local function breakPlace(place)
 place.broken = true
-place.sent = string.sub(place.sent, 1, 22) .. '1' .. string.sub(place.sent, 24)
+place.sent = string.sub(place.sent, 1, 17) .. '1' .. string.sub(place.sent, 19)
 end
 local function loadLine(key, queue, retention, raw)
 local line = {
@@ -632,10 +632,10 @@ local HEADER_BYTES = 67
 local GRAVES_PER_CALL = 16
 local NEVER = 281474976710655
 local function makePlace(token, lapse, sent)
-local capacity, ttl, weight, broken, id, inbox = struct.unpack('c7c8c7c1c32c16', sent)
+local capacity, ttl, weight, broken, id, inbox = struct.unpack('c5c7c5c1c32c12', sent)
 return {
 token = token, lapse = lapse, sent = sent, id = id, inbox = inbox, broken = broken == '1',
-capacity = tonumber(capacity), ttl = tonumber(ttl), weight = tonumber(weight),
+capacity = tonumber(capacity, 16), ttl = tonumber(ttl, 16), weight = tonumber(weight, 16),
 }
 end
 local function readPlace(raw, from)
@@ -647,7 +647,7 @@ return struct.pack('<dI6', place.token, place.lapse) .. place.sent
 end
 local function breakPlace(place)
 place.broken = true
-place.sent = string.sub(place.sent, 1, 22) .. '1' .. string.sub(place.sent, 24)
+place.sent = string.sub(place.sent, 1, 17) .. '1' .. string.sub(place.sent, 19)
 end
 local function loadLine(key, queue, retention, raw)
 local line = {
@@ -945,7 +945,7 @@ return answer
 `
 
 export const LEAVE: string = `local raw = redis.call('GET', KEYS[1])
-if raw and string.sub(raw, 1, 3) == 'hf1' and string.sub(raw, 47, 78) == ARGV[1] and not ARGV[4] then
+if raw and string.sub(raw, 1, 3) == 'hf1' and string.sub(raw, 42, 73) == ARGV[1] and not ARGV[4] then
 local written
 if tonumber(ARGV[3]) <= tonumber(ARGV[2]) then
 written = redis.pcall('SET', KEYS[1], 'hf0' .. string.sub(raw, 4, 17), 'KEEPTTL')
@@ -960,10 +960,10 @@ local HEADER_BYTES = 67
 local GRAVES_PER_CALL = 16
 local NEVER = 281474976710655
 local function makePlace(token, lapse, sent)
-local capacity, ttl, weight, broken, id, inbox = struct.unpack('c7c8c7c1c32c16', sent)
+local capacity, ttl, weight, broken, id, inbox = struct.unpack('c5c7c5c1c32c12', sent)
 return {
 token = token, lapse = lapse, sent = sent, id = id, inbox = inbox, broken = broken == '1',
-capacity = tonumber(capacity), ttl = tonumber(ttl), weight = tonumber(weight),
+capacity = tonumber(capacity, 16), ttl = tonumber(ttl, 16), weight = tonumber(weight, 16),
 }
 end
 local function readPlace(raw, from)
@@ -975,7 +975,7 @@ return struct.pack('<dI6', place.token, place.lapse) .. place.sent
 end
 local function breakPlace(place)
 place.broken = true
-place.sent = string.sub(place.sent, 1, 22) .. '1' .. string.sub(place.sent, 24)
+place.sent = string.sub(place.sent, 1, 17) .. '1' .. string.sub(place.sent, 19)
 end
 local function loadLine(key, queue, retention, raw)
 local line = {
@@ -1256,10 +1256,10 @@ local HEADER_BYTES = 67
 local GRAVES_PER_CALL = 16
 local NEVER = 281474976710655
 local function makePlace(token, lapse, sent)
-local capacity, ttl, weight, broken, id, inbox = struct.unpack('c7c8c7c1c32c16', sent)
+local capacity, ttl, weight, broken, id, inbox = struct.unpack('c5c7c5c1c32c12', sent)
 return {
 token = token, lapse = lapse, sent = sent, id = id, inbox = inbox, broken = broken == '1',
-capacity = tonumber(capacity), ttl = tonumber(ttl), weight = tonumber(weight),
+capacity = tonumber(capacity, 16), ttl = tonumber(ttl, 16), weight = tonumber(weight, 16),
 }
 end
 local function readPlace(raw, from)
@@ -1271,7 +1271,7 @@ return struct.pack('<dI6', place.token, place.lapse) .. place.sent
 end
 local function breakPlace(place)
 place.broken = true
-place.sent = string.sub(place.sent, 1, 22) .. '1' .. string.sub(place.sent, 24)
+place.sent = string.sub(place.sent, 1, 17) .. '1' .. string.sub(place.sent, 19)
 end
 local function loadLine(key, queue, retention, raw)
 local line = {
@@ -1542,10 +1542,10 @@ local HEADER_BYTES = 67
 local GRAVES_PER_CALL = 16
 local NEVER = 281474976710655
 local function makePlace(token, lapse, sent)
-local capacity, ttl, weight, broken, id, inbox = struct.unpack('c7c8c7c1c32c16', sent)
+local capacity, ttl, weight, broken, id, inbox = struct.unpack('c5c7c5c1c32c12', sent)
 return {
 token = token, lapse = lapse, sent = sent, id = id, inbox = inbox, broken = broken == '1',
-capacity = tonumber(capacity), ttl = tonumber(ttl), weight = tonumber(weight),
+capacity = tonumber(capacity, 16), ttl = tonumber(ttl, 16), weight = tonumber(weight, 16),
 }
 end
 local function readPlace(raw, from)
@@ -1557,7 +1557,7 @@ return struct.pack('<dI6', place.token, place.lapse) .. place.sent
 end
 local function breakPlace(place)
 place.broken = true
-place.sent = string.sub(place.sent, 1, 22) .. '1' .. string.sub(place.sent, 24)
+place.sent = string.sub(place.sent, 1, 17) .. '1' .. string.sub(place.sent, 19)
 end
 local function loadLine(key, queue, retention, raw)
 local line = {
@@ -1820,13 +1820,13 @@ settleLine(line, now)
 local sent = ARGV[2]
 local place, number = findPlace(line, ARGV[1])
 local isFirst = place ~= nil
-if not place then place, number = findPlace(line, string.sub(sent, 24, 55)) end
+if not place then place, number = findPlace(line, string.sub(sent, 19, 50)) end
 local answer = false
 if place and place.lapse <= now then
 removePlace(line, number, place)
 settleLine(line, now)
 elseif place and not place.broken then
-sent = string.sub(place.sent, 1, 7) .. string.sub(sent, 8, 15) .. string.sub(place.sent, 16, 23) .. string.sub(sent, 24)
+sent = string.sub(place.sent, 1, 5) .. string.sub(sent, 6, 12) .. string.sub(place.sent, 13, 18) .. string.sub(sent, 19)
 local heir = makePlace(place.token, 0, sent)
 if isFirst then
 if number ~= line.head then
@@ -1933,10 +1933,10 @@ local HEADER_BYTES = 67
 local GRAVES_PER_CALL = 16
 local NEVER = 281474976710655
 local function makePlace(token, lapse, sent)
-local capacity, ttl, weight, broken, id, inbox = struct.unpack('c7c8c7c1c32c16', sent)
+local capacity, ttl, weight, broken, id, inbox = struct.unpack('c5c7c5c1c32c12', sent)
 return {
 token = token, lapse = lapse, sent = sent, id = id, inbox = inbox, broken = broken == '1',
-capacity = tonumber(capacity), ttl = tonumber(ttl), weight = tonumber(weight),
+capacity = tonumber(capacity, 16), ttl = tonumber(ttl, 16), weight = tonumber(weight, 16),
 }
 end
 local function readPlace(raw, from)
@@ -1948,7 +1948,7 @@ return struct.pack('<dI6', place.token, place.lapse) .. place.sent
 end
 local function breakPlace(place)
 place.broken = true
-place.sent = string.sub(place.sent, 1, 22) .. '1' .. string.sub(place.sent, 24)
+place.sent = string.sub(place.sent, 1, 17) .. '1' .. string.sub(place.sent, 19)
 end
 local function loadLine(key, queue, retention, raw)
 local line = {
@@ -2230,11 +2230,11 @@ local raw = redis.call('GET', KEYS[i])
 local count = tonumber(ARGV[at])
 local from, till = at + 1, at + count
 at = till + 1
-if raw and count == 1 and string.sub(raw, 1, 3) == 'hf1' and string.sub(raw, 47, 78) == ARGV[from] then
+if raw and count == 1 and string.sub(raw, 1, 3) == 'hf1' and string.sub(raw, 42, 73) == ARGV[from] then
 local keep, token, lapse = struct.unpack('<I6dI6', raw, 4)
 local written
-if lapse > now and string.sub(raw, 46, 46) == '0' then
-lapse = now + 1 + string.sub(raw, 31, 38)
+if lapse > now and string.sub(raw, 41, 41) == '0' then
+lapse = now + 1 + tonumber(string.sub(raw, 29, 35), 16)
 if keep >= lapse + retention then
 raw = string.sub(raw, 1, 17) .. struct.pack('<I6', lapse) .. string.sub(raw, 24)
 written = redis.pcall('SET', KEYS[i], raw, 'KEEPTTL')
@@ -2266,10 +2266,10 @@ local HEADER_BYTES = 67
 local GRAVES_PER_CALL = 16
 local NEVER = 281474976710655
 local function makePlace(token, lapse, sent)
-local capacity, ttl, weight, broken, id, inbox = struct.unpack('c7c8c7c1c32c16', sent)
+local capacity, ttl, weight, broken, id, inbox = struct.unpack('c5c7c5c1c32c12', sent)
 return {
 token = token, lapse = lapse, sent = sent, id = id, inbox = inbox, broken = broken == '1',
-capacity = tonumber(capacity), ttl = tonumber(ttl), weight = tonumber(weight),
+capacity = tonumber(capacity, 16), ttl = tonumber(ttl, 16), weight = tonumber(weight, 16),
 }
 end
 local function readPlace(raw, from)
@@ -2281,7 +2281,7 @@ return struct.pack('<dI6', place.token, place.lapse) .. place.sent
 end
 local function breakPlace(place)
 place.broken = true
-place.sent = string.sub(place.sent, 1, 22) .. '1' .. string.sub(place.sent, 24)
+place.sent = string.sub(place.sent, 1, 17) .. '1' .. string.sub(place.sent, 19)
 end
 local function loadLine(key, queue, retention, raw)
 local line = {
@@ -2550,7 +2550,7 @@ for number = line.head, line.tail do
 local place = getPlace(line, number)
 if place and place.lapse > now then
 local age = math.max(0, now - math.floor(place.token / 1000))
-places[#places + 1] = { place.token, place.weight, age, place.lapse - now, string.sub(place.sent, 72) }
+places[#places + 1] = { place.token, place.weight, age, place.lapse - now, string.sub(place.sent, 63) }
 if #places >= limit then break end
 end
 end

@@ -5,7 +5,7 @@
 local raw = redis.call('GET', KEYS[1])
 
 -- Most calls end here: the only one in the line goes. Its token stays behind; out of memory, the clock alone keeps tokens rising.
-if raw and string.sub(raw, 1, 3) == 'hf1' and string.sub(raw, 47, 78) == ARGV[1] and not ARGV[4] then
+if raw and string.sub(raw, 1, 3) == 'hf1' and string.sub(raw, 42, 73) == ARGV[1] and not ARGV[4] then
   local written
   if tonumber(ARGV[3]) <= tonumber(ARGV[2]) then
     written = redis.pcall('SET', KEYS[1], 'hf0' .. string.sub(raw, 4, 17), 'KEEPTTL')

@@ -4,8 +4,8 @@
 --   hf0  nobody is in it: when the key expires (6 bytes), the last token (8 bytes)
 --   hf1  one place, granted, nothing else: when the key expires, the place
 --   hf2  anything else: the header below, then the first place if there is one
--- A place is its token (8 bytes), when it lapses (6 bytes), and what its owner sent, as text of fixed widths: capacity (7),
--- ttl (8), weight (7), 0 or 1 if broken, id (32), inbox (16), data.
+-- A place is its token (8 bytes), when it lapses (6 bytes), and what its owner sent, as text of fixed widths: capacity (5, in
+-- hex as the next two), ttl (7), weight (5), 0 or 1 if broken, id (32), inbox (12), data.
 -- The other places stand in a hash beside it (KEYS: the queue): number -> place, id -> number. Numbers run from `head`
 -- (the first place, kept in the string) to `tail`; those up to `granted` are granted. A gap is a place that left.
 -- The same hash remembers ids that left before they entered: 'x' .. id -> until when, 'g' .. n -> id, in order of burial.
@@ -19,10 +19,10 @@ local GRAVES_PER_CALL = 16
 local NEVER = 281474976710655
 
 local function makePlace(token, lapse, sent)
-  local capacity, ttl, weight, broken, id, inbox = struct.unpack('c7c8c7c1c32c16', sent)
+  local capacity, ttl, weight, broken, id, inbox = struct.unpack('c5c7c5c1c32c12', sent)
   return {
     token = token, lapse = lapse, sent = sent, id = id, inbox = inbox, broken = broken == '1',
-    capacity = tonumber(capacity), ttl = tonumber(ttl), weight = tonumber(weight),
+    capacity = tonumber(capacity, 16), ttl = tonumber(ttl, 16), weight = tonumber(weight, 16),
   }
 end
 
@@ -37,7 +37,7 @@ end
 
 local function breakPlace(place)
   place.broken = true
-  place.sent = string.sub(place.sent, 1, 22) .. '1' .. string.sub(place.sent, 24)
+  place.sent = string.sub(place.sent, 1, 17) .. '1' .. string.sub(place.sent, 19)
 end
 
 local function loadLine(key, queue, retention, raw)

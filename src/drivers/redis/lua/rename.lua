@@ -13,13 +13,13 @@ local sent = ARGV[2]
 local place, number = findPlace(line, ARGV[1])
 local isFirst = place ~= nil
 -- Asked again, since the first answer was lost: it has the new id already.
-if not place then place, number = findPlace(line, string.sub(sent, 24, 55)) end
+if not place then place, number = findPlace(line, string.sub(sent, 19, 50)) end
 local answer = false
 if place and place.lapse <= now then
   removePlace(line, number, place)
   settleLine(line, now)
 elseif place and not place.broken then
-  sent = string.sub(place.sent, 1, 7) .. string.sub(sent, 8, 15) .. string.sub(place.sent, 16, 23) .. string.sub(sent, 24)
+  sent = string.sub(place.sent, 1, 5) .. string.sub(sent, 6, 12) .. string.sub(place.sent, 13, 18) .. string.sub(sent, 19)
   local heir = makePlace(place.token, 0, sent)
   if isFirst then
     if number ~= line.head then

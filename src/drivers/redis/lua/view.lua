@@ -18,7 +18,7 @@ for i = 1, #KEYS, 2 do
       if place and place.lapse > now then
         -- A token is the time of entering in microseconds, unless the clock went back.
         local age = math.max(0, now - math.floor(place.token / 1000))
-        places[#places + 1] = { place.token, place.weight, age, place.lapse - now, string.sub(place.sent, 72) }
+        places[#places + 1] = { place.token, place.weight, age, place.lapse - now, string.sub(place.sent, 63) }
         if #places >= limit then break end
       end
     end
