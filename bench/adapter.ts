@@ -41,6 +41,8 @@ export interface Client {
   ids?(): IdMaker | Promise<IdMaker>
   /** Left out where nothing can be counted. */
   calls?(): Calls | Promise<Calls>
+  /** What the store has in memory; left out where it can't be asked. */
+  storeBytes?(): Promise<number>
   /** Whether a token's owner still believes in it. */
   isHeld?(token: unknown): boolean
   close(): unknown

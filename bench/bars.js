@@ -120,6 +120,40 @@ const ETCD = [
   { scenario: 'holds', case: 'n=10000', metric: 'lost', atMost: 0 },
 ].map((bar) => ({ store: 'etcd', ...bar }))
 
+/** @type {readonly Bar[]} */
+const REDIS = [
+  ...[
+    { tasks: 'c=1', own: 0.8, given: 0.8 },
+    { tasks: 'c=16', own: 1, given: 0.7 },
+    { tasks: 'c=256', own: 2, given: 0.7 },
+  ].flatMap(({ tasks, own, given }) => [
+    { scenario: 'uncontended', case: tasks, metric: 'pairsPerS', of: 'raw-ioredis', atLeast: own },
+    {
+      scenario: 'uncontended',
+      case: tasks,
+      adapter: 'holdfast-ioredis',
+      metric: 'pairsPerS',
+      of: 'raw-ioredis',
+      atLeast: given,
+    },
+  ]),
+  ...[
+    { metric: 'handoversPerS', of: 'raw-push', atLeast: 0.9 },
+    { metric: 'handoversPerS', of: 'best peer', atLeast: 5 },
+    { metric: 'jain', atLeast: 0.99 },
+    { metric: 'longestWaitMs', of: 'best peer', atMost: 0.1 },
+    { metric: 'callsPerSection', atMost: 2.1 },
+    { metric: 'overlaps', atMost: 0 },
+  ].map((bar) => ({ scenario: 'contended', case: 'n=100', adapter: 'holdfast-strict', ...bar })),
+  { scenario: 'tasks', case: 'n=1000', metric: 'tasksPerS', of: 'best peer', atLeast: 10 },
+  { scenario: 'holds', case: 'n=10000', metric: 'callsPerS', atMost: 20 },
+  { scenario: 'holds', case: 'n=10000', metric: 'heapBPerLock', atMost: 700 },
+  { scenario: 'holds', case: 'n=10000', metric: 'storeBPerLock', atMost: 300 },
+  { scenario: 'holds', case: 'n=10000', metric: 'lost', atMost: 0 },
+  { scenario: 'idle', case: 'n=1000', metric: 'callsPerS', atMost: 5 },
+  { scenario: 'idle', case: 'n=1000', adapter: 'holdfast-strict', metric: 'callsPerS', atMost: 5 },
+].map((bar) => ({ store: 'redis', ...bar }))
+
 /** @param {string} store @returns {readonly Bar[]} */
 const sqlServer = (store) =>
   [
@@ -147,8 +181,8 @@ const sqlServer = (store) =>
 /** @type {readonly Bar[]} */
 export const bars = [
   ...MEMORY,
-  ...REDIS,
   ...SQLITE,
+  ...REDIS,
   ...ZOOKEEPER,
   ...ETCD,
   ...sqlServer('postgres'),

@@ -1,4 +1,5 @@
 /** A child process of the bench: opens one adapter, then does the jobs that its parent sends. Started by crew.js. */
+import { basename } from 'node:path'
 import { adapters } from './adapters/index.js'
 import { countTimers, liveTimers } from './timers.js'
 
@@ -34,7 +35,10 @@ async function open({ adapter: name, config }) {
   if (adapter === undefined) throw new Error(`there is no adapter ${name}`)
   // Before the library is loaded: it may keep the functions that it finds.
   if (config.counting) countTimers()
-  client = await adapter.open(config)
+  const opened = await adapter.open(config)
+  // What an earlier measurement held on a server lives on until it lapses: every measurement has keys of its own.
+  const own = basename(config.folder).slice(-6)
+  client = { ...opened, lock: (key) => opened.lock(`${own}:${key}`) }
 }
 
 process.on('message', (message) => void answer(/** @type {Order} */ (message)))

@@ -21,3 +21,11 @@ export async function ioredis(url) {
   await client.connect()
   return client
 }
+
+/** What the server has allocated. @param {string} url */
+export async function memoryOf(url) {
+  const client = await ioredis(url)
+  const said = String(await client.call('INFO', 'memory'))
+  client.disconnect()
+  return Number(/used_memory:(\d+)/.exec(said)?.[1])
+}

@@ -11,6 +11,8 @@ export interface Store {
   readonly bases: readonly string[]
   /** In `holds`. */
   readonly heldLocks: number
+  /** And their ttl; 9 000 unless told. */
+  readonly heldTtlMs?: number
 }
 
 export interface Metric {

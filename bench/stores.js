@@ -16,6 +16,7 @@ const KNOWN = {
     scope: 'network',
     bases: ['raw-ioredis', 'raw-push', 'rate-limiter-flexible-redis'],
     heldLocks: 10_000,
+    heldTtlMs: 5_000,
   },
   postgres: {
     url: 'postgres://postgres@127.0.0.1:5432/postgres',

@@ -1,7 +1,7 @@
 /** Holdfast itself, built, on any store: by its URL, or behind a counting driver where calls are asked for. */
 import { counting } from '../counting.js'
-import { isBuilt, loadBuilt } from '../load.js'
-import { ioredis } from '../redis.js'
+import { isBuilt, isInstalled, loadBuilt } from '../load.js'
+import { ioredis, memoryOf } from '../redis.js'
 
 /** @typedef {import('../adapter.ts').Adapter} Adapter */
 /** @typedef {import('../../src/index.ts').Held} Held */
@@ -89,6 +89,7 @@ function adapter(name, options, also = {}) {
         },
         isHeld: (held) => /** @type {Held} */ (held).state === 'held',
         ...(counted && { calls: counted.calls }),
+        ...(scheme === 'redis' && isInstalled('ioredis') && { storeBytes: () => memoryOf(url) }),
         close: () => hf.close(),
       }
     },

@@ -9,6 +9,7 @@ import { rawEtcd } from './raw-etcd.js'
 import { rawMysql } from './raw-mysql.js'
 import { rawPostgres } from './raw-postgres.js'
 import { rawIoredis, rawPush } from './raw-redis.js'
+import { redisSemaphore, redlock4, redlock5, redlockUniversal, sesamecare, verrou } from './redis-peers.js'
 import { leastSqlite, rawSqlite } from './raw-sqlite.js'
 import { flexibleMemory, flexibleRedis } from './rate-limiter-flexible.js'
 import { rawZookeeper } from './raw-zookeeper.js'
@@ -28,6 +29,12 @@ export const adapters = [
   etcd3,
   rawIoredis,
   rawPush,
+  redlock4,
+  redlock5,
+  sesamecare,
+  redisSemaphore,
+  verrou,
+  redlockUniversal,
   rawPostgres,
   rawMysql,
   rawZookeeper,

@@ -14,6 +14,7 @@ const AT_ONCE = 1_000
 export async function measure(client, { locks, ttlMs }, liveTimers) {
   const idleDelayMs = await worstDelayMs(1_000)
   const heapBefore = heapBytes()
+  const storeBefore = (await client.storeBytes?.()) ?? Number.NaN
   const timersBefore = liveTimers()
   const startedMs = performance.now()
   /** @type {unknown[]} */
@@ -25,13 +26,16 @@ export async function measure(client, { locks, ttlMs }, liveTimers) {
     await sleep(0)
   }
   const tookMs = performance.now() - startedMs
+  const storeBPerLock = (((await client.storeBytes?.()) ?? Number.NaN) - storeBefore) / locks
   const timersPerLock = (liveTimers() - timersBefore) / locks
 
   const before = await client.calls?.()
   const cpu = process.cpuUsage()
+  const windowStartedMs = performance.now()
   // A third of a ttl is the longest that a renewal may take to come: each hold has one in this window, or more.
   const windowMs = ttlMs / 3
   const delayMs = await worstDelayMs(windowMs)
+  const tookS = (performance.now() - windowStartedMs) / 1_000
   const { user, system } = process.cpuUsage(cpu)
   const after = await client.calls?.()
   const touches = after && before ? after.touches - before.touches : Number.NaN
@@ -41,8 +45,10 @@ export async function measure(client, { locks, ttlMs }, liveTimers) {
   const heapBPerLock = (heapBytes() - heapBefore) / locks
   return {
     touchesPerTtl: touches * 3,
+    callsPerS: after && before ? (after.total - before.total) / tookS : Number.NaN,
     placesPerTouch: places / touches,
     heapBPerLock,
+    storeBPerLock,
     timersPerLock,
     delayMs,
     idleDelayMs,
