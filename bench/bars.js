@@ -47,7 +47,7 @@ const MEMORY = [
 ].map((bar) => ({ store: 'memory', ...bar }))
 
 /** @type {readonly Bar[]} */
-const REDIS = ['c=1', 'c=16', 'c=256'].map((tasks) => ({
+const REDIS_LIMITS = ['c=1', 'c=16', 'c=256'].map((tasks) => ({
   store: 'redis',
   scenario: 'limiter',
   case: tasks,
@@ -183,6 +183,7 @@ export const bars = [
   ...MEMORY,
   ...SQLITE,
   ...REDIS,
+  ...REDIS_LIMITS,
   ...ZOOKEEPER,
   ...ETCD,
   ...sqlServer('postgres'),
