@@ -1,4 +1,5 @@
 /** The user's own clients: used, never closed or changed, and no event of theirs or ours ends the process. */
+import type { Socket } from 'node:net'
 import { createClient } from '@redis/client'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -108,4 +109,28 @@ test('take: a burst, then one at a time, by the server clock', async () => {
   expect((await driver.take('quick', quick)).taken).toBe(true)
   await expect.poll(async () => (await driver.take('quick', quick)).taken).toBe(true)
   await driver.close()
+})
+
+test('ioredis: what one turn asks leaves in few writes, and the socket is never left corked', async () => {
+  const client = new Redis(server.port, '127.0.0.1')
+  await client.ping()
+  const hf = await holdfast(redis(client))
+  await (await hf.mutex('joined').acquire()).release()
+  const { stream } = client as unknown as { stream: Socket }
+  let corks = 0
+  const cork = stream.cork.bind(stream)
+  stream.cork = () => {
+    corks++
+    cork()
+  }
+  const asked = Array.from({ length: 100 }, (_, i) => hf.mutex(`joined-${i}`).acquire())
+  expect(stream.writableCorked).toBe(1)
+  // The user's own, given in the same turn, goes with them.
+  expect(await client.ping()).toBe('PONG')
+  expect(stream.writableCorked).toBe(0)
+  expect(corks).toBe(1)
+  for (const held of await Promise.all(asked)) expect(await held.release()).toBe(true)
+  await hf.close()
+  expect(stream.writableCorked).toBe(0)
+  client.disconnect()
 })
