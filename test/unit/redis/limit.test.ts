@@ -26,8 +26,8 @@ test('what has no answer is told in time, and those around it are not harmed', a
 
 test('another promise may stand in for an error, within the same limit', async () => {
   const patience = new Patience(30, 'here')
-  const again = (error: unknown): Promise<string> | null =>
-    String(error).includes('NOSCRIPT') ? Promise.resolve('by its text') : null
+  const again = (reason: unknown): Promise<string> | null =>
+    String(reason).includes('NOSCRIPT') ? Promise.resolve('by its text') : null
   await expect(patience.limit(Promise.reject(new Error('NOSCRIPT')), again)).resolves.toBe('by its text')
   await expect(patience.limit(Promise.reject(new Error('OOM')), again)).rejects.toThrow('OOM')
   await expect(patience.limit(Promise.reject(new Error('NOSCRIPT')), () => never())).rejects.toBeInstanceOf(
