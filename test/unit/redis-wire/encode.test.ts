@@ -1,7 +1,7 @@
 /** Commands become exactly the bytes that RESP asks for. */
 import { describe, expect, test } from 'vitest'
 import { UsageError } from '../../../src/core/errors.ts'
-import { encode } from '../../../src/drivers/redis/wire/encode.ts'
+import { encode, encodeHead, encodeScript } from '../../../src/drivers/redis/wire/encode.ts'
 import type { Argument } from '../../../src/drivers/redis/wire/encode.ts'
 
 function bytes(args: readonly Argument[]): Buffer {
@@ -46,4 +46,15 @@ describe('encode', () => {
   ])('refuses %s', (_, args) => {
     expect(() => encode(args as Argument[])).toThrow(UsageError)
   })
+})
+
+test.each<[string, readonly Argument[], readonly Argument[]]>([
+  ['nothing', [], []],
+  ['ASCII', ['k', 'k:q'], ['x'.repeat(300), 30_000, '']],
+  ['a key that is not', ['ké{日本}', 'b'], ['plain']],
+  ['an argument that is not', ['k'], ['plain', 'π'.repeat(100), 7]],
+  ['bytes', ['k'], [Buffer.from([255, 0, 128, 13, 10]), 'ü']],
+])('a script is called with the very bytes of the plain command: %s', (_, keys, args) => {
+  const plain = encode(['EVALSHA', 'f'.repeat(40), keys.length, ...keys, ...args])
+  expect(encodeScript(encodeHead('EVALSHA', 'f'.repeat(40)), keys, args)).toBe(plain)
 })

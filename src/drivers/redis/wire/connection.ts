@@ -6,7 +6,7 @@ import { ClosedError, UnsupportedError } from '../../../core/errors.ts'
 import { backoffMs } from './backoff.ts'
 import { DeadlineTimer } from './deadline.ts'
 import type { Argument } from './encode.ts'
-import { encode, encodeScript } from './encode.ts'
+import { encode, encodeHead, encodeScript } from './encode.ts'
 import { ConnectionLostError, ReplyError } from './errors.ts'
 import type { LossReason } from './errors.ts'
 import { Fifo } from './fifo.ts'
@@ -98,10 +98,10 @@ export class Connection {
       const onError = (error: Error): void => {
         // NOSCRIPT is said before anything ran, so this is the one command that may be given again.
         if (error instanceof ReplyError && error.kind === 'NOSCRIPT')
-          this.#give(encodeScript('EVAL', script.lua, keys, args), options, null, resolve, reject)
+          this.#give(encodeScript(encodeHead('EVAL', script.lua), keys, args), options, null, resolve, reject)
         else reject(error)
       }
-      this.#give(encodeScript('EVALSHA', script.sha1, keys, args), options, null, resolve, onError)
+      this.#give(encodeScript(script.head, keys, args), options, null, resolve, onError)
     })
   }
 

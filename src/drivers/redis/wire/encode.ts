@@ -23,19 +23,28 @@ export function encode(args: readonly Argument[]): string {
   return text
 }
 
-/** The bytes of EVALSHA or EVAL with these keys and arguments: one pass, no list in between, since locks are little else. */
-export function encodeScript(
-  command: 'EVALSHA' | 'EVAL',
-  script: string,
-  keys: readonly Argument[],
-  args: readonly Argument[],
-): string {
+/** `EVALSHA` or `EVAL` with its script, as `encodeScript` wants it: the same for every call, so that it is made once. */
+export function encodeHead(command: 'EVALSHA' | 'EVAL', script: string): string {
+  return bulk(command) + bulk(latin1(script))
+}
+
+/** The bytes of a script's call with these keys and arguments: one pass, no list in between, since locks are little else. */
+export function encodeScript(head: string, keys: readonly Argument[], args: readonly Argument[]): string {
   const count = 3 + keys.length + args.length
-  let text = (count < CACHED ? (counts[count] as string) : `*${count}\r\n`) + bulk(command) + bulk(latin1(script))
-  text += bulk(String(keys.length))
-  for (let index = 0; index < keys.length; index++) text += bulk(latin1(keys[index] as Argument))
-  for (let index = 0; index < args.length; index++) text += bulk(latin1(args[index] as Argument))
+  const start = (count < CACHED ? (counts[count] as string) : `*${count}\r\n`) + head + bulk(String(keys.length))
+  // Nearly all of it is ASCII: that is taken for granted, and looked at once for all instead of once for each.
+  const rest = bulks(keys, asIfAscii) + bulks(args, asIfAscii)
+  return start + (isAscii(rest) ? rest : bulks(keys, latin1) + bulks(args, latin1))
+}
+
+function bulks(all: readonly Argument[], bytesOf: (arg: Argument) => string): string {
+  let text = ''
+  for (let index = 0; index < all.length; index++) text += bulk(bytesOf(all[index] as Argument))
   return text
+}
+
+function asIfAscii(arg: Argument): string {
+  return typeof arg === 'string' ? arg : latin1(arg)
 }
 
 function bulk(bytes: string): string {

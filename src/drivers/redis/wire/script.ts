@@ -1,13 +1,17 @@
 /** A Lua script and the name that Redis knows it by. */
 import { createHash } from 'node:crypto'
+import { encodeHead } from './encode.ts'
 
 export interface Script {
   readonly lua: string
   /** Lower-case hex, as EVALSHA wants it. */
   readonly sha1: string
+  /** How a call of it begins on our own connection. */
+  readonly head: string
 }
 
 /** Makes a script; nothing is sent until a connection runs it. */
 export function script(lua: string): Script {
-  return Object.freeze({ lua, sha1: createHash('sha1').update(lua, 'utf8').digest('hex') })
+  const sha1 = createHash('sha1').update(lua, 'utf8').digest('hex')
+  return Object.freeze({ lua, sha1, head: encodeHead('EVALSHA', sha1) })
 }
