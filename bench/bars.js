@@ -88,6 +88,14 @@ const SQLITE = [
 const ZOOKEEPER = [
   { scenario: 'uncontended', case: 'c=1', metric: 'pairsPerS', of: 'raw-zookeeper', atLeast: 0.9 },
   { scenario: 'uncontended', case: 'c=16', metric: 'pairsPerS', of: 'raw-zookeeper', atLeast: 0.9 },
+  ...['c=1', 'c=16', 'c=256'].map((tasks) => ({
+    scenario: 'uncontended',
+    case: tasks,
+    adapter: 'raw-zookeeper',
+    metric: 'pairsPerS',
+    of: 'node-zookeeper-client',
+    atLeast: 0.95,
+  })),
   {
     scenario: 'contended',
     case: 'n=100',

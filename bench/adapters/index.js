@@ -3,6 +3,7 @@ import { asyncMutex } from './async-mutex.js'
 import { etcd3 } from './etcd3.js'
 import { local, overIoredis, strict } from './holdfast.js'
 import { flake, sapphire, uuidV7 } from './id-makers.js'
+import { nodeZookeeperClient } from './node-zookeeper-client.js'
 import { promiseChain } from './promise-chain.js'
 import { properLockfile } from './proper-lockfile.js'
 import { rawEtcd } from './raw-etcd.js'
@@ -38,6 +39,7 @@ export const adapters = [
   rawPostgres,
   rawMysql,
   rawZookeeper,
+  nodeZookeeperClient,
   zkRecipe,
   flexibleMemory,
   flexibleRedis,

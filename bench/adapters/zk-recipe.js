@@ -16,10 +16,22 @@ import { load } from '../load.js'
  */
 
 /** @param {(done: Done) => void} call @returns {Promise<unknown>} */
-function answer(call) {
+export function answer(call) {
   return new Promise((resolve, reject) => {
     call((error, result) => (error ? reject(new Error(error.toString())) : resolve(result)))
   })
+}
+
+/** @param {string} url @param {number} ttlMs @returns {Promise<{ client: Client, mode: number }>} */
+export async function openClient(url, ttlMs) {
+  /** @type {{ default: { createClient(servers: string, options: object): Client, CreateMode: { EPHEMERAL_SEQUENTIAL: number } } }} */
+  const { default: zookeeper } = await load('node-zookeeper-client')
+  const client = zookeeper.createClient(url.replace('zookeeper://', ''), { sessionTimeout: ttlMs })
+  await new Promise((resolve) => {
+    client.once('connected', () => resolve(undefined))
+    client.connect()
+  })
+  return { client, mode: zookeeper.CreateMode.EPHEMERAL_SEQUENTIAL }
 }
 
 /** @type {import('../adapter.ts').Adapter} */
@@ -29,14 +41,7 @@ export const zkRecipe = {
   role: 'peer',
   packages: ['node-zookeeper-client'],
   async open({ url, ttlMs }) {
-    /** @type {{ default: { createClient(servers: string, options: object): Client, CreateMode: { EPHEMERAL_SEQUENTIAL: number } } }} */
-    const { default: zookeeper } = await load('node-zookeeper-client')
-    const mode = zookeeper.CreateMode.EPHEMERAL_SEQUENTIAL
-    const client = zookeeper.createClient(url.replace('zookeeper://', ''), { sessionTimeout: ttlMs })
-    await new Promise((resolve) => {
-      client.once('connected', () => resolve(undefined))
-      client.connect()
-    })
+    const { client, mode } = await openClient(url, ttlMs)
     /** @param {string} parent @param {string} mine */
     const waitTurn = async (parent, mine) => {
       for (;;) {
