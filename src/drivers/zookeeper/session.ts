@@ -2,6 +2,7 @@
 import type { Runtime } from '../../core/runtime.ts'
 import { CapacityMismatchError, ClosedError, StoreError, StoreUnreachableError } from '../../core/errors.ts'
 import { type Instant, isGranted, type Place } from '../../driver.ts'
+import { Blocking } from './blocking.ts'
 import { isZooKeeperError, type WatchEvent, type ZooKeeperClient } from './client/index.ts'
 import { Entrance, type Taken } from './entrance.ts'
 import type { Ground } from './ground.ts'
@@ -37,6 +38,7 @@ export class PlaceSession {
   readonly #reaper: Reaper
   readonly #pulse: Pulse
   readonly #entrance: Entrance
+  readonly #blocking: Blocking
   readonly #visits: Visits = new Visits((standing) => this.#due(standing))
 
   constructor(client: ZooKeeperClient, around: Surroundings) {
@@ -44,6 +46,7 @@ export class PlaceSession {
     this.#around = around
     this.#reaper = new Reaper(client, around.layout, (standing) => this.#end(standing, 'left'))
     this.#pulse = new Pulse(client, around.runtime)
+    this.#blocking = new Blocking(client, (id) => around.wake(id))
     this.#entrance = new Entrance(client, around.layout, around.ground)
     client.onState((state) => {
       if (state === 'connected') this.#pulse.connected()
@@ -131,7 +134,10 @@ export class PlaceSession {
   async leave(standing: Standing): Promise<void> {
     if (isOver(standing)) return
     standing.state = 'leaving'
+    const wasWatched = standing.ownWatch !== null
     this.#release(standing)
+    // Else the server would tell us, too, that we have left. It goes out in one write with the delete, and before it.
+    if (wasWatched) this.#blocking.unwatchOwn(standing.path)
     try {
       await this.#reaper.remove(standing)
     } catch (error) {
@@ -220,34 +226,8 @@ export class PlaceSession {
 
   #watchFor(standing: Standing, look: Look): void {
     standing.granted = isGranted(standing.entry, look)
-    if (look.blocking.length > 0 || standing.blocking.size > 0) {
-      const wanted = new Set(look.blocking.map(({ name }) => `${standing.linePath}/${name}`))
-      for (const [path, callback] of standing.blocking) {
-        if (wanted.has(path)) continue
-        this.client.unwatch(path, callback)
-        standing.blocking.delete(path)
-      }
-      for (const path of wanted) if (!standing.blocking.has(path)) this.#watchBlocking(standing, path)
-    }
+    this.#blocking.follow(standing, look)
     if (standing.timer === null || (standing.granted && standing.ownWatch === null)) this.#visits.expect(standing)
-  }
-
-  /** By reading rather than by exists: that would leave a watch behind at a node that has gone, and never comes again. */
-  #watchBlocking(standing: Standing, path: string): void {
-    const changed = (): void => {
-      if (!standing.blocking.delete(path)) return
-      standing.woken = true
-      this.#around.wake(standing.entry.id)
-      // Core looks within this turn. A look that comes later may be about something else, and asks the leader.
-      queueMicrotask(() => {
-        standing.woken = false
-      })
-    }
-    standing.blocking.set(path, changed)
-    this.client.getData(path, { watch: changed }).catch((error: unknown) => {
-      // Gone between the look and the watch: look again. What may not be read is left to the heartbeats.
-      if (isZooKeeperError(error, 'NoNode') || error instanceof StoreUnreachableError) changed()
-    })
   }
 
   /** The place has stood for a while: it is watched over from here on, until its lease has run out. */
@@ -307,8 +287,7 @@ export class PlaceSession {
 
   #release(standing: Standing): void {
     standing.clearTimer()
-    for (const [path, callback] of standing.blocking) this.client.unwatch(path, callback)
-    standing.blocking.clear()
+    this.#blocking.forget(standing)
     if (standing.ownWatch !== null) this.client.unwatch(standing.path, standing.ownWatch)
     standing.ownWatch = null
   }

@@ -4,7 +4,8 @@ import { FaultyDriver } from '../../../conformance/faulty.ts'
 import type { Stop, Wake } from '../../../src/driver.ts'
 import { zookeeper } from '../../../src/drivers/zookeeper/index.ts'
 import { makeInstance } from '../../../src/holdfast.ts'
-import { Rig, until } from './rig.ts'
+import type { Server } from '../../../src/testbed/server.ts'
+import { Rig, say, until } from './rig.ts'
 
 const WAITERS = 1_000
 let rig: Rig
@@ -26,7 +27,15 @@ class Counting extends FaultyDriver {
   }
 }
 
-test(`${WAITERS} waiters: one wake-up for each hand-over`, async () => {
+/** How many watches the server has fired since it started, as it counts them itself. */
+async function notifications(): Promise<number> {
+  const told = await say(rig.servers[0] as Server, 'mntr', 'zk_sum_node_changed_watch_count')
+  const counts = [...told.matchAll(/zk_sum_node_\w+_watch_count\t(\d+)/g)].map(([, count]) => Number(count))
+  expect(counts.length).toBeGreaterThan(0)
+  return counts.reduce((sum, count) => sum + count, 0)
+}
+
+test(`${WAITERS} waiters: one notification and one wake-up for each hand-over`, async () => {
   const other = await rig.holdfast()
   const driver = new Counting(await zookeeper({ servers: rig.addresses }), {})
   const hf = makeInstance(driver, { fairness: 'strict' })
@@ -42,9 +51,22 @@ test(`${WAITERS} waiters: one wake-up for each hand-over`, async () => {
     return null
   })
   expect(driver.wakes).toBe(0)
+  expect(await notifications()).toBe(0)
   await held.release()
   await Promise.all(waits)
   expect(tokens).toEqual(tokens.toSorted((a, b) => (a < b ? -1 : 1)))
   expect(driver.wakes).toBe(WAITERS)
+  // The last one left to nobody; the first holder, who watched its own node by then, was not told of its own leaving.
+  expect(await notifications()).toBe(WAITERS)
   await hf.close()
 }, 90_000)
+
+test('long holds, handed on within one process and between two: one notification each', async () => {
+  const [a, b] = [await rig.holdfast({}, { fairness: 'strict' }), await rig.holdfast({}, { fairness: 'strict' })]
+  const before = await notifications()
+  const turns = [a, a, b, b, a].map((hf) =>
+    hf.mutex('long').using(() => new Promise((resolve) => setTimeout(resolve, 300))),
+  )
+  await Promise.all(turns)
+  expect((await notifications()) - before).toBe(turns.length - 1)
+})

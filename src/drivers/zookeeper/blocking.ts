@@ -1,0 +1,83 @@
+/** The watches of one session on those in front of its places, and on its places' own nodes as far as the two share paths. */
+import { ClosedError, StoreError, StoreUnreachableError } from '../../core/errors.ts'
+import { isZooKeeperError, type ZooKeeperClient } from './client/index.ts'
+import type { Look } from './look.ts'
+import type { Standing } from './standing.ts'
+
+export class Blocking {
+  readonly #client: ZooKeeperClient
+  readonly #wake: (id: string) => void
+  /** How many places of this session wait for the node of a path. */
+  readonly #waiting = new Map<string, number>()
+
+  constructor(client: ZooKeeperClient, wake: (id: string) => void) {
+    this.#client = client
+    this.#wake = wake
+  }
+
+  /** Watches those that the look says, and no others any more. */
+  follow(standing: Standing, look: Look): void {
+    if (look.blocking.length === 0 && standing.blocking.size === 0) return
+    const wanted = new Set(look.blocking.map(({ name }) => `${standing.linePath}/${name}`))
+    for (const path of [...standing.blocking.keys()]) if (!wanted.has(path)) this.#leave(standing, path)
+    for (const path of wanted) if (!standing.blocking.has(path)) this.#watch(standing, path)
+  }
+
+  forget(standing: Standing): void {
+    for (const path of [...standing.blocking.keys()]) this.#leave(standing, path)
+  }
+
+  /**
+   * Takes back the watch on a node of our own that is about to be deleted, else we would be told of our own leaving. Not
+   * if one of ours waits for it: to the server a session has one watch at a path, and it would be theirs.
+   */
+  unwatchOwn(path: string): void {
+    if (!this.#waiting.has(path)) void this.#removeWatch(path)
+  }
+
+  /** By reading rather than by exists: that would leave a watch behind at a node that has gone, and never comes again. */
+  #watch(standing: Standing, path: string): void {
+    const changed = (): void => {
+      if (standing.blocking.get(path) !== changed) return
+      this.#drop(standing, path)
+      standing.woken = true
+      this.#wake(standing.entry.id)
+      // Core looks within this turn. A look that comes later may be about something else, and asks the leader.
+      queueMicrotask(() => {
+        standing.woken = false
+      })
+    }
+    standing.blocking.set(path, changed)
+    this.#waiting.set(path, (this.#waiting.get(path) ?? 0) + 1)
+    this.#client.getData(path, { watch: changed }).catch((error: unknown) => {
+      // Gone between the look and the watch: look again. What may not be read is left to the heartbeats.
+      if (isZooKeeperError(error, 'NoNode')) changed()
+      else if (error instanceof StoreUnreachableError && standing.blocking.get(path) === changed) {
+        this.#drop(standing, path)
+        this.#wake(standing.entry.id)
+      }
+    })
+  }
+
+  #leave(standing: Standing, path: string): void {
+    const callback = standing.blocking.get(path)
+    if (callback !== undefined) this.#client.unwatch(path, callback)
+    this.#drop(standing, path)
+  }
+
+  #drop(standing: Standing, path: string): void {
+    standing.blocking.delete(path)
+    const left = (this.#waiting.get(path) ?? 1) - 1
+    if (left === 0) this.#waiting.delete(path)
+    else this.#waiting.set(path, left)
+  }
+
+  async #removeWatch(path: string): Promise<void> {
+    try {
+      await this.#client.removeWatches(path)
+    } catch (error) {
+      // It has fired, or nobody answered: then we are told once more than we need.
+      if (!(error instanceof StoreError || error instanceof ClosedError)) throw error
+    }
+  }
+}
