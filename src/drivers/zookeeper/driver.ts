@@ -24,6 +24,7 @@ import { readLine } from './line.ts'
 import { inOrder } from './look.ts'
 import { Observer } from './observer.ts'
 import { PlaceSession } from './session.ts'
+import { Sessions } from './sessions.ts'
 import { Standing } from './standing.ts'
 import { breakLine, listLines } from './views.ts'
 import type { Acl } from './client/index.ts'
@@ -38,10 +39,13 @@ export interface DriverParts {
   readonly connect: (sessionMs: number) => ZooKeeperClient
   /** The shortest and the longest session to be asked for. */
   readonly sessionMs: { readonly min: number; readonly max: number }
+  /** How long a session is kept that no place lives by. Default 60 000. */
+  readonly idleMs?: number
 }
 
 /** The session for what belongs to no place: lists, cells, observers. */
 const COMMON_SESSION_MS = 10_000
+const IDLE_MS = 60_000
 
 export class ZookeeperDriver implements Driver {
   readonly name = 'zookeeper'
@@ -49,7 +53,7 @@ export class ZookeeperDriver implements Driver {
   readonly #parts: DriverParts
   readonly #ground: Ground
   readonly #cells: Cells
-  readonly #sessions = new Map<number, PlaceSession>()
+  readonly #sessions: Sessions<PlaceSession>
   readonly #standings = new Map<string, Standing>()
   readonly #wakes = new Map<string, Wake>()
   /** Ids that must not come back, and until when a late enter of theirs could come. */
@@ -59,6 +63,12 @@ export class ZookeeperDriver implements Driver {
   constructor(parts: DriverParts) {
     this.#parts = parts
     this.#ground = new Ground(parts.acl, parts.layout.containers)
+    this.#sessions = new Sessions({
+      make: (sessionMs) => this.#makeSession(sessionMs),
+      now: () => parts.runtime.now(),
+      idleMs: parts.idleMs ?? IDLE_MS,
+      lastingMs: this.#granted(COMMON_SESSION_MS),
+    })
     this.#cells = new Cells(() => this.#common(), this.#ground, parts.base)
     this.traits = Object.freeze({
       fair: true,
@@ -76,8 +86,9 @@ export class ZookeeperDriver implements Driver {
 
   async enter(entry: Entry, wait: boolean): Promise<Place | null> {
     const asked = instant(this.#parts.runtime)
+    const session = this.#sessionOf(entry)
+    session.entering++
     try {
-      const session = this.#sessionOf(entry)
       if (session.client.state !== 'connected') await session.ready()
       const known = this.#standings.get(entry.id)
       if (known !== undefined) {
@@ -96,6 +107,8 @@ export class ZookeeperDriver implements Driver {
       return null
     } catch (error) {
       throw explained(error, entry.line)
+    } finally {
+      session.entering--
     }
   }
 
@@ -184,7 +197,7 @@ export class ZookeeperDriver implements Driver {
 
   async #close(): Promise<void> {
     await this.#cells.close()
-    await Promise.all(Array.from(this.#sessions.values(), (session) => session.close()))
+    await this.#sessions.close()
   }
 
   async #observe(line: string, wake: Wake): Promise<Stop> {
@@ -226,23 +239,25 @@ export class ZookeeperDriver implements Driver {
   }
 
   #session(askedMs: number): PlaceSession {
+    return this.#sessions.of(this.#granted(askedMs))
+  }
+
+  #granted(askedMs: number): number {
     const { min, max } = this.#parts.sessionMs
-    const sessionMs = Math.min(Math.max(askedMs, min), max)
-    let session = this.#sessions.get(sessionMs)
-    if (session === undefined) {
-      session = new PlaceSession(this.#parts.connect(sessionMs), {
-        layout: this.#parts.layout,
-        ground: this.#ground,
-        runtime: this.#parts.runtime,
-        wake: (id) => this.#wakes.get(id)?.(),
-        ended: (standing, how) => {
-          this.#standings.delete(standing.entry.id)
-          if (how === 'lapsed' || how === 'unanswered') this.#bury(standing.entry, how === 'unanswered')
-        },
-      })
-      this.#sessions.set(sessionMs, session)
-    }
-    return session
+    return Math.min(Math.max(askedMs, min), max)
+  }
+
+  #makeSession(sessionMs: number): PlaceSession {
+    return new PlaceSession(this.#parts.connect(sessionMs), {
+      layout: this.#parts.layout,
+      ground: this.#ground,
+      runtime: this.#parts.runtime,
+      wake: (id) => this.#wakes.get(id)?.(),
+      ended: (standing, how) => {
+        this.#standings.delete(standing.entry.id)
+        if (how === 'lapsed' || how === 'unanswered') this.#bury(standing.entry, how === 'unanswered')
+      },
+    })
   }
 
   #bury(entry: Entry, unanswered: boolean): void {

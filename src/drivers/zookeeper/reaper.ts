@@ -24,6 +24,10 @@ export class Reaper {
     this.#gone = gone
   }
 
+  get isIdle(): boolean {
+    return this.#busy.size === 0
+  }
+
   /** Looks for the node of a place by its id. */
   async find(standing: Standing): Promise<{ readonly path: string; readonly stat: Stat } | null> {
     // All that was sent before, also over an earlier connection, has happened before this sync or will never happen: the

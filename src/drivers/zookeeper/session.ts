@@ -33,6 +33,8 @@ const READY_MS = 300
 
 export class PlaceSession {
   readonly client: ZooKeeperClient
+  /** Requests to enter that are under way, from before they have a standing. */
+  entering = 0
   readonly #around: Surroundings
   readonly #standings = new Set<Standing>()
   readonly #reaper: Reaper
@@ -54,6 +56,10 @@ export class PlaceSession {
       // At risk at once: whoever holds asks, and hears that nobody answers.
       else if (state === 'disconnected') for (const { entry } of this.#standings) around.wake(entry.id)
     })
+  }
+
+  get isIdle(): boolean {
+    return this.entering === 0 && this.#standings.size === 0 && this.#reaper.isIdle
   }
 
   /**
