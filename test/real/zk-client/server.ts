@@ -129,8 +129,8 @@ export interface Ensemble extends AsyncDisposable {
 }
 
 interface EnsembleOptions {
-  /** The port by which server `from` reaches the quorum port of server `to`, for a proxy in between. */
-  readonly route?: (from: number, to: number, port: number) => Promise<number>
+  /** The port by which server `from` reaches a port of server `to`, for a proxy in between. */
+  readonly route?: (from: number, to: number, port: number, use: 'quorum' | 'election') => Promise<number>
   readonly count?: number
   readonly tickMs?: number
   readonly lines?: readonly string[]
@@ -144,9 +144,10 @@ export async function startEnsemble(options: EnsembleOptions = {}): Promise<Ense
   const ports: number[] = []
   for (let i = 0; i < count * 3; i++) ports.push(await freePort())
   const member = async (from: number, to: number): Promise<string> => {
-    const direct = ports[count + to - 1] as number
-    const port = from === to || route === undefined ? direct : await route(from, to, direct)
-    return `server.${to}=127.0.0.1:${port}:${ports[2 * count + to - 1]}`
+    const [quorum, election] = [ports[count + to - 1] as number, ports[2 * count + to - 1] as number]
+    if (from === to || route === undefined) return `server.${to}=127.0.0.1:${quorum}:${election}`
+    const [via, vote] = [await route(from, to, quorum, 'quorum'), await route(from, to, election, 'election')]
+    return `server.${to}=127.0.0.1:${via}:${vote}`
   }
   const ids = Array.from({ length: count }, (_, i) => i + 1)
   const members = await Promise.all(ids.map((from) => Promise.all(ids.map((to) => member(from, to)))))

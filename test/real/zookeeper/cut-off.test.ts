@@ -16,8 +16,8 @@ beforeAll(async () => {
     count: 3,
     tickMs: 400,
     // The first server, whose id is too low for a leader, reaches the others through proxies.
-    route: async (from, _to, port) => {
-      if (from !== 1) return port
+    route: async (from, _to, port, use) => {
+      if (from !== 1 || use === 'election') return port
       const proxy = await Proxy.to(port)
       proxies.push(proxy)
       return Number(proxy.address.split(':')[1])

@@ -70,7 +70,7 @@ async function mode(server: Server): Promise<string> {
 }
 
 /** The answer to a four-letter word, once it holds `part`; '' if the server is down or changes its mind. */
-export async function say(server: Server, word: string, part: string): Promise<string> {
+export async function say(server: Pick<Server, 'port'>, word: string, part: string): Promise<string> {
   try {
     return (await exchange({ port: server.port, send: word, done: (bytes) => bytes.includes(part) })).toString()
   } catch (error) {
