@@ -37,6 +37,10 @@ const SCHEMES: Record<string, Open> = {
   rediss: openRedis,
   'redis+sentinel': openRedis,
   'redis+cluster': openRedis,
+  async redlock(url, options) {
+    const { openRedlockUrl } = await import('./drivers/redlock/open.ts')
+    return openRedlockUrl(`${url.scheme}:${url.rest}`, options, url.settings)
+  },
 }
 
 /** What the query may hold besides options of Holdfast: settings of that store's own. */
@@ -49,6 +53,7 @@ const SETTINGS: Record<string, readonly string[]> = {
   mysql: ['connections', 'doorbell'],
   postgres: ['schema', 'listenUrl', 'connections', 'sslmode'],
   postgresql: ['schema', 'listenUrl', 'connections', 'sslmode'],
+  redlock: ['maxTtlMs', 'quorum', 'nodeTimeoutMs'],
 }
 
 async function openPostgres(url: StoreUrl, options: HoldfastOptions): Promise<Driver> {

@@ -1,0 +1,171 @@
+/** Cells over a majority: a change is one ballot that a majority first promises and then takes, so no two can both succeed. */
+import { OutcomeUnknownError, StoreUnreachableError } from '../../core/errors.ts'
+import type { CellView, Change } from '../../driver.ts'
+import type { Keys } from '../redis/keys.ts'
+import type { Council } from './council.ts'
+import { poll } from './poll.ts'
+import type { Items } from './voter.ts'
+
+/** How long a deleted cell remembers who deleted it, so that a repeated delete can be told that it had succeeded. */
+const GRAVE_MS = 600_000
+/** Two ballots at once push each other aside: each waits a random while before it tries again. */
+const TRIES = 60
+const PAUSE_MS = 4
+const PAUSE_MS_MAX = 60
+
+/** What a majority last took, as far as those that answered know. */
+interface Taken {
+  readonly ballot: number
+  readonly version: number
+  /** 0: for ever. -1: lapsed. */
+  readonly leftMs: number
+  readonly value: string | null
+  readonly nonce: string | null
+  /** The latest changes, newest first, as `nonce:version` with blanks between. */
+  readonly history: string
+}
+
+const ABSENT: Taken = { ballot: 0, version: 0, leftMs: 0, value: null, nonce: null, history: '' }
+/** Changes that a cell remembers: enough to find one's own again among those that came on top of it meanwhile. */
+const HISTORY = 16
+
+export class Cells {
+  readonly #council: Council
+  readonly #keys: Keys
+  readonly #limitMs: number
+  #promised = 0
+
+  constructor(council: Council, keys: Keys, limitMs: number) {
+    this.#council = council
+    this.#keys = keys
+    this.#limitMs = limitMs
+  }
+
+  async swap(key: string, change: Change | null): Promise<CellView> {
+    const { runtime } = this.#council
+    // What this call last tried to write, and what it was to replace.
+    let tried: { readonly before: Taken; readonly after: Taken } | null = null
+    for (let tries = 0; tries < TRIES; tries++) {
+      const ballot = Math.max(this.#council.propose(), this.#promised + 1)
+      const before = await this.#prepare(key, ballot)
+      if (before !== null) {
+        const after = this.#decide(before, ballot, change)
+        if (tried !== null && after.nonce !== tried.after.nonce) {
+          // A try of ours was cut off, and now there is another's change: it came before ours, or on top of it.
+          const version = versionIn(before.history, tried.after.nonce)
+          if (version !== null) return viewOf({ ...tried.after, version })
+          if (versionIn(before.history, tried.before.nonce) === null) throw unknown(key)
+          return viewOf(after)
+        }
+        // Also what is only read is taken again: a value that a minority has may be the outcome of a ballot that was cut off,
+        // and must not be seen by one reader and missed by the next. It is copied to servers that forgot it, too.
+        if (after.nonce !== before.nonce) tried = { before, after }
+        if (after.version === 0 && after.nonce === null) return viewOf(after)
+        if (await this.#accept(key, ballot, after)) return viewOf(after)
+      }
+      const pauseMs = Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** tries) * runtime.random()
+      await new Promise<void>((resolve) => void runtime.after(pauseMs, resolve, true))
+    }
+    if (tried !== null) throw unknown(key)
+    throw new StoreUnreachableError(`cell ${JSON.stringify(key)}: others changed it all the time`)
+  }
+
+  #decide(before: Taken, ballot: number, change: Change | null): Taken {
+    const isLapsed = before.leftMs < 0
+    const now: Taken = isLapsed ? { ...ABSENT, ballot: before.ballot } : before
+    if (change === null || now.nonce === change.nonce) return now
+    const version = now.value === null ? 0 : now.version
+    if (BigInt(version) !== change.version) return now
+    // Versions obey the law of tokens: larger than all before, also across a removal.
+    const fresh = Math.max(before.version + 1, ballot)
+    const history = [`${change.nonce}:${fresh}`, ...before.history.split(' ')].slice(0, HISTORY).join(' ')
+    return { ballot, version: fresh, leftMs: change.ttlMs, value: change.next, nonce: change.nonce, history }
+  }
+
+  /** null: another ballot came in between. */
+  async #prepare(key: string, ballot: number): Promise<Taken | null> {
+    let newest = ABSENT
+    const isPromised = await this.#majority(
+      (voter) => voter.ask('prepare', [this.#keys.cell(key)], [ballot, GRAVE_MS]),
+      key,
+      (items) => {
+        const [promised, latest, taken, version, leftMs, full, nonce, value, history] = items as [
+          number,
+          number,
+          number,
+          number,
+          number,
+          number,
+          string,
+          string,
+          string,
+        ]
+        this.#promised = Math.max(this.#promised, latest)
+        if (promised === 1 && taken > newest.ballot) {
+          newest = {
+            ballot: taken,
+            version,
+            leftMs,
+            value: full === 1 ? value : null,
+            nonce: nonce === '' ? null : nonce,
+            history,
+          }
+        }
+        return promised === 1
+      },
+    )
+    return isPromised ? newest : null
+  }
+
+  #accept(key: string, ballot: number, { version, leftMs, value, nonce, history }: Taken): Promise<boolean> {
+    const full = value === null ? 0 : 1
+    const args = [ballot, version, Math.max(0, leftMs), full, value ?? '', nonce ?? '', GRAVE_MS, history]
+    return this.#majority(
+      (voter) => voter.ask('accept', [this.#keys.cell(key)], args),
+      key,
+      ([taken, latest]) => {
+        this.#promised = Math.max(this.#promised, Number(latest))
+        return taken === 1
+      },
+    )
+  }
+
+  /** Whether a quorum said yes. Rejects when too few answered. */
+  async #majority(
+    send: (voter: Council['voters'][number]) => Promise<Items>,
+    key: string,
+    isYes: (items: Items) => boolean,
+  ): Promise<boolean> {
+    const { voters, quorum, runtime } = this.#council
+    let [yes, no] = [0, 0]
+    const errors: Error[] = []
+    await poll({
+      voters,
+      runtime,
+      limitMs: this.#limitMs,
+      send,
+      hear: (_, items) => void (isYes(items) ? yes++ : no++),
+      miss: (_, error) => void errors.push(error),
+      isDecided: () => yes >= quorum || no > voters.length - quorum,
+      isMostlyHeard: () => yes + no >= quorum,
+    })
+    if (yes >= quorum) return true
+    if (yes + no < quorum) throw this.#council.unreachable(errors, key)
+    return false
+  }
+}
+
+function viewOf({ version, value, nonce }: Taken): CellView {
+  return { version: value === null ? 0n : BigInt(version), value, nonce }
+}
+
+/** The version that a change got; null: the history does not know it. The state before any change is always known. */
+function versionIn(history: string, nonce: string | null): number | null {
+  if (nonce === null) return history.split(' ').length < HISTORY ? 0 : null
+  const entry = history.split(' ').find((item) => item.startsWith(`${nonce}:`))
+  return entry === undefined ? null : Number(entry.slice(nonce.length + 1))
+}
+
+function unknown(key: string): OutcomeUnknownError {
+  return new OutcomeUnknownError(`cell ${JSON.stringify(key)}: whether the change was made can't be found out any more`)
+}

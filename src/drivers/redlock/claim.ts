@@ -1,0 +1,34 @@
+/** This process's side of one place: which servers were asked for it, and which are thought to vote for it. */
+import type { Entry, Wake } from '../../driver.ts'
+
+export class Claim {
+  readonly entry: Entry
+  /** Chosen once, and the same on every server: who comes first gets the votes of who comes later and does not hold. */
+  readonly priority: number
+  /** The latest question asked about it; a server ignores what belongs to an older one. */
+  round: number = 0
+  /** Settled with a majority, and told to the holder: it never changes again. */
+  token: number | null = null
+  /** Not entered by this client: whether it holds is not known, so it never gives a vote back. */
+  readonly isForeign: boolean
+  /** Whether a majority voted for it in the last round that was counted. */
+  isGranted: boolean = false
+  isOver: boolean = false
+  /** A round is under way: its outcome may rest on votes that must not be given back now. */
+  isBusy: boolean = false
+  /** Servers that vote for it, as far as was heard. */
+  readonly votes: Set<number> = new Set()
+  /** Servers on which an earlier one waits for our vote. */
+  readonly rivals: Set<number> = new Set()
+  /** Servers that were asked to enter it and have not answered: the request may still be on its way. */
+  readonly asked: Set<number> = new Set()
+  /** Those of them that erred: they will not answer any more, and may have done it all the same. */
+  readonly erred: Set<number> = new Set()
+  wake: Wake | null = null
+
+  constructor(entry: Entry, priority: number, isForeign = false) {
+    this.entry = entry
+    this.priority = priority
+    this.isForeign = isForeign
+  }
+}

@@ -1,0 +1,151 @@
+/** What a process hears from the servers: votes for its places, requests to give one back, and changes of lines it observes. */
+import { diagnostics } from '../../core/diagnostics.ts'
+import type { Stop, Wake } from '../../driver.ts'
+import type { Keys } from '../redis/keys.ts'
+import type { Claim } from './claim.ts'
+import type { Council } from './council.ts'
+import type { Voter } from './voter.ts'
+
+/** How long the servers publish a line's changes for an observer, and how often it asks for that again. */
+const OBSERVE_MS = 30_000
+const OBSERVE_AGAIN_MS = 10_000
+
+interface Observed {
+  readonly wakes: Set<Wake>
+  cancel: () => void
+}
+
+export class Hub {
+  readonly id: string
+  readonly #council: Council
+  readonly #keys: Keys
+  readonly #marker: string
+  readonly #retentionMs: number
+  readonly #claims: ReadonlyMap<string, Claim>
+  readonly #inquired: (claim: Claim, voter: Voter) => void
+  readonly #listening = new Set<Voter>()
+  readonly #lines = new Map<string, Observed>()
+
+  constructor(
+    council: Council,
+    keys: Keys,
+    at: { readonly id: string; readonly marker: string; readonly retentionMs: number },
+    claims: ReadonlyMap<string, Claim>,
+    inquired: (claim: Claim, voter: Voter) => void,
+  ) {
+    this.#council = council
+    this.#keys = keys
+    this.id = at.id
+    this.#marker = at.marker
+    this.#retentionMs = at.retentionMs
+    this.#claims = claims
+    this.#inquired = inquired
+  }
+
+  /** Subscribes on a server that has joined, once; the connection keeps it over reconnects. Failing that, waiters ask. */
+  listen(voter: Voter): void {
+    if (!this.#listening.has(voter)) {
+      this.#listening.add(voter)
+      const channel = `${voter.wire.keyPrefix}${this.#marker}:${this.id}`
+      voter.wire
+        .subscribe(channel, (message) => this.#heard(voter, message))
+        .catch((error: unknown) => {
+          this.#listening.delete(voter)
+          diagnostics.failed('', error)
+        })
+    }
+    for (const line of this.#lines.keys()) this.#observeAt(voter, line)
+  }
+
+  /** Wakes on any change of a line, as any server tells it. */
+  async observe(line: string, wake: Wake): Promise<Stop> {
+    let observed = this.#lines.get(line)
+    if (observed === undefined) {
+      observed = { wakes: new Set(), cancel: () => undefined }
+      this.#lines.set(line, observed)
+      await this.#begin(line, observed)
+    }
+    const { wakes } = observed
+    wakes.add(wake)
+    return () => {
+      wakes.delete(wake)
+      if (wakes.size === 0) this.#end(line)
+    }
+  }
+
+  /** Messages of this server may have been missed. */
+  gap(): void {
+    for (const claim of this.#claims.values()) if (!claim.isGranted) claim.wake?.()
+    for (const { wakes } of this.#lines.values()) for (const wake of [...wakes]) wake()
+  }
+
+  close(): void {
+    for (const line of this.#lines.keys()) this.#end(line)
+  }
+
+  /** `v`, `y` or `b` and an id, several by commas: has the vote now, is asked to yield it, was broken. */
+  #heard(voter: Voter, message: string): void {
+    for (const item of message.split(',')) {
+      const claim = this.#claims.get(item.slice(1))
+      if (claim === undefined) continue
+      if (item.startsWith('y')) {
+        this.#inquired(claim, voter)
+      } else if (item.startsWith('v')) {
+        claim.votes.add(voter.index)
+        // One look when a majority seems to be there, rather than one for each vote.
+        if (!claim.isGranted && claim.votes.size >= this.#council.quorum) claim.wake?.()
+      } else {
+        claim.wake?.()
+      }
+    }
+  }
+
+  async #begin(line: string, observed: Observed): Promise<void> {
+    const { voters, quorum } = this.#council
+    const done = voters.map((voter) => this.#subscribeAt(voter, line, observed))
+    const ends = await Promise.allSettled(done)
+    const errors = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as Error] : []))
+    if (ends.length - errors.length < quorum) {
+      this.#end(line)
+      throw this.#council.unreachable(errors, line)
+    }
+    this.#askAgain(line, observed)
+  }
+
+  async #subscribeAt(voter: Voter, line: string, { wakes }: Observed): Promise<void> {
+    if (voter.trouble !== null) throw voter.trouble
+    await voter.wire.subscribe(this.#channelOf(voter, line), () => {
+      for (const wake of [...wakes]) wake()
+    })
+    await voter.look('observe', [this.#keys.line(line)[0]], [OBSERVE_MS, this.#retentionMs])
+  }
+
+  #observeAt(voter: Voter, line: string): void {
+    voter
+      .look('observe', [this.#keys.line(line)[0]], [OBSERVE_MS, this.#retentionMs])
+      .catch((error: unknown) => diagnostics.failed(line, error))
+  }
+
+  #askAgain(line: string, observed: Observed): void {
+    observed.cancel = this.#council.runtime.after(
+      OBSERVE_AGAIN_MS,
+      () => {
+        for (const voter of this.#council.voters) if (voter.phase === 'ready') this.#observeAt(voter, line)
+        this.#askAgain(line, observed)
+      },
+      false,
+    )
+  }
+
+  #end(line: string): void {
+    this.#lines.get(line)?.cancel()
+    this.#lines.delete(line)
+    for (const voter of this.#council.voters) {
+      voter.wire.unsubscribe(this.#channelOf(voter, line)).catch((error: unknown) => diagnostics.failed(line, error))
+    }
+  }
+
+  #channelOf(voter: Voter, line: string): string {
+    return voter.wire.keyPrefix + this.#keys.observers(line)
+  }
+}

@@ -1,0 +1,87 @@
+/** `holdfast/redlock`: locks that a majority of independent Redis servers agree on, by URLs or by clients you have already. */
+import { UsageError } from '../../core/errors.ts'
+import { system } from '../../system.ts'
+import { resolveSettings as resolveRedis } from '../redis/options.ts'
+import { type RedisClient, transportTo } from '../redis/transport-to.ts'
+import type { ConnectionOptions } from '../redis/wire/options.ts'
+import { parseRedisUrl } from '../redis/wire/url.ts'
+import { ClientWire } from './client-wire.ts'
+import { RedlockDriver } from './driver.ts'
+import { type Started, startDeployment } from './init.ts'
+import { type RedlockOptions, resolveSettings, type Settings } from './options.ts'
+import { OwnWire } from './own-wire.ts'
+import { parseRedlockUrl } from './url.ts'
+import type { Wire } from './wire.ts'
+
+export type { RedisClient } from '../redis/transport-to.ts'
+export type { RedlockDriver } from './driver.ts'
+export type { Started } from './init.ts'
+export type { RedlockOptions } from './options.ts'
+
+/**
+ * A store on several independent Redis servers. Nothing is connected before the first use.
+ * @param stores `redlock://h1,h2,h3`, or a list of `redis[s]://` URLs and clients of ioredis or @redis/client.
+ */
+export function redlock(
+  stores: string | URL | readonly (string | URL | RedisClient)[],
+  options?: RedlockOptions,
+): RedlockDriver {
+  const { wires, settings } = prepare(stores, options)
+  return new RedlockDriver(wires, settings, system)
+}
+
+/**
+ * The first start of a deployment: afterwards its servers give votes at once. All must answer, and none may have been used
+ * before: a server that lost its data has to keep quiet for one longest lease. Also `holdfast redlock init`.
+ */
+export async function initRedlock(
+  stores: string | URL | readonly (string | URL | RedisClient)[],
+  options?: RedlockOptions,
+): Promise<Started> {
+  const { wires, settings } = prepare(stores, options)
+  return startDeployment(wires, settings)
+}
+
+export default redlock
+
+function prepare(stores: unknown, options: RedlockOptions | undefined): { wires: Wire[]; settings: Settings } {
+  const servers = targets(stores)
+  const settings = resolveSettings(options, servers.length)
+  const { connectTimeoutMs, nodeTimeoutMs } = settings
+  const limits = resolveRedis({ connectTimeoutMs, commandTimeoutMs: nodeTimeoutMs })
+  const wires: Wire[] = servers.map((server) =>
+    'options' in server ? new OwnWire(server.options, settings) : new ClientWire(transportTo(server.client, limits)),
+  )
+  return { wires, settings }
+}
+
+type Target = { readonly options: ConnectionOptions } | { readonly client: RedisClient }
+
+function targets(stores: unknown): Target[] {
+  let servers: Target[]
+  if (typeof stores === 'string' || stores instanceof URL) {
+    servers = parseRedlockUrl(String(stores)).map((options) => ({ options }))
+  } else if (Array.isArray(stores)) {
+    servers = stores.map((store: unknown) =>
+      typeof store === 'string' || store instanceof URL
+        ? { options: parseRedisUrl(store) }
+        : { client: store as RedisClient },
+    )
+  } else {
+    throw new UsageError('a Redlock store must be redlock://h1,h2,h3, or a list of URLs and clients')
+  }
+  const seen = new Set<unknown>()
+  for (const server of servers) {
+    const key = 'client' in server ? server.client : addressOf(server.options)
+    if (seen.has(key)) {
+      const what = typeof key === 'string' ? key : 'one client'
+      throw new UsageError(`Redlock needs independent servers, and ${what} is given twice: it would vote twice`)
+    }
+    seen.add(key)
+  }
+  return servers
+}
+
+function addressOf({ host = '127.0.0.1', port = 6379 }: ConnectionOptions): string {
+  return `${host}:${port}`
+}

@@ -1,0 +1,348 @@
+/** The rounds of Redlock: enter and touch on all servers at once, counted by majority, with a token that a majority has settled. */
+import { diagnostics } from '../../core/diagnostics.ts'
+import { CapacityMismatchError, StoreUnreachableError } from '../../core/errors.ts'
+import { instant } from '../../core/validity.ts'
+import type { Entry, Instant, Place } from '../../driver.ts'
+import type { Keys } from '../redis/keys.ts'
+import type { Argument } from '../redis/wire/encode.ts'
+import type { Claim } from './claim.ts'
+import type { Council } from './council.ts'
+import type { Janitor } from './janitor.ts'
+import { poll } from './poll.ts'
+import { type Ballot, CODE, Tally } from './tally.ts'
+import type { Items, Voter } from './voter.ts'
+
+/** How soon a waiter asks again by itself: soon when the votes are split, else only in case a push was lost. */
+const SPLIT_MS = 50
+const NET_MS = 500
+/** Items of one place in an answer. */
+const WIDTH = 5
+
+interface Leaving {
+  /** A request to enter may still be under way. */
+  readonly isDoubted: boolean
+  readonly afterMs: number
+  /** A place that was entered again later is not meant. */
+  readonly round: number
+}
+
+export class Rounds {
+  readonly #council: Council
+  readonly #keys: Keys
+  readonly #janitor: Janitor
+  readonly #retentionMs: number
+  readonly #limitMs: number
+  /** Names this process to the scripts. */
+  readonly #inbox: string
+
+  constructor(
+    council: Council,
+    keys: Keys,
+    janitor: Janitor,
+    settings: { readonly retentionMs: number; readonly nodeTimeoutMs: number },
+    inbox: string,
+  ) {
+    this.#council = council
+    this.#keys = keys
+    this.#janitor = janitor
+    this.#retentionMs = settings.retentionMs
+    this.#limitMs = settings.nodeTimeoutMs
+    this.#inbox = inbox
+  }
+
+  /** One round of entering. null: no room and no wish to wait, or the id is dead; then nothing is left. */
+  async enter(claim: Claim, wait: boolean): Promise<Place | null> {
+    const { entry } = claim
+    const { voters, quorum, runtime } = this.#council
+    const since = instant(runtime)
+    const { era } = this.#council
+    const round = this.#next(claim)
+    const proposed = claim.token ?? this.#council.propose()
+    const tally = new Tally(voters.length, quorum, false)
+    claim.isBusy = true
+    await poll({
+      voters,
+      runtime,
+      limitMs: Math.min(this.#limitMs, entry.ttlMs / 3),
+      send: (voter) => this.#enterAt(voter, claim, proposed, round, wait),
+      hear: (voter, items) => {
+        const ballot = items as unknown as Ballot
+        tally.hear(voter.index, ballot)
+        this.#heard(claim, round, voter, ballot)
+      },
+      miss: (_, error) => tally.miss(error),
+      isDecided: () => tally.outcome !== null,
+      isMostlyHeard: () => tally.isMostlyHeard,
+    })
+    return this.#conclude(claim, tally, since, era)
+  }
+
+  /** One round for many places, each counted by itself. */
+  async touch(claims: readonly Claim[]): Promise<(Place | null)[]> {
+    const { voters, quorum, runtime } = this.#council
+    const since = instant(runtime)
+    const { era } = this.#council
+    const byLine = new Map<string, Claim[]>()
+    for (const claim of claims) {
+      const same = byLine.get(claim.entry.line)
+      if (same === undefined) byLine.set(claim.entry.line, [claim])
+      else same.push(claim)
+    }
+    const order = [...byLine.values()].flat()
+    const tallies = order.map((claim) => new Tally(voters.length, quorum, claim.isGranted))
+    const rounds = order.map((claim) => this.#next(claim))
+    const keys = [...byLine.keys()].map((line) => this.#keys.line(line)[0])
+    const args: Argument[] = [this.#retentionMs]
+    for (const same of byLine.values()) {
+      args.push(same.length)
+      for (const claim of same) args.push(claim.entry.id, ...this.#proposal(claim), claim.round)
+    }
+    for (const claim of order) claim.isBusy = true
+    await poll({
+      voters,
+      runtime,
+      limitMs: Math.min(this.#limitMs, ...order.map(({ entry }) => entry.ttlMs / 3)),
+      send: (voter) => voter.ask('touch', keys, args),
+      hear: (voter, items) => {
+        for (const [i, claim] of order.entries()) {
+          const ballot = items.slice(i * WIDTH, (i + 1) * WIDTH) as unknown as Ballot
+          tallies[i]?.hear(voter.index, ballot)
+          this.#heard(claim, rounds[i] as number, voter, ballot)
+        }
+      },
+      miss: (_, error) => {
+        for (const tally of tallies) tally.miss(error)
+      },
+      isDecided: () => tallies.every(({ outcome }) => outcome !== null),
+      isMostlyHeard: () => tallies.every(({ isMostlyHeard }) => isMostlyHeard),
+    })
+    const places = new Map<Claim, Place | null>()
+    const ends = await Promise.allSettled(
+      order.map(async (claim, i) => places.set(claim, await this.#conclude(claim, tallies[i] as Tally, since, era))),
+    )
+    for (const end of ends) if (end.status === 'rejected') throw end.reason
+    return claims.map((claim) => places.get(claim) ?? null)
+  }
+
+  /** Gives the place up on every server, those that erred included; settles when a quorum has confirmed it. */
+  async leave(entry: Entry, claim: Claim | undefined, afterMs: number): Promise<void> {
+    const { voters, quorum, runtime } = this.#council
+    if (claim !== undefined) claim.isOver = true
+    // An id that another client entered is left whatever it was asked last.
+    const round = claim === undefined ? Number.MAX_SAFE_INTEGER : claim.round
+    let left = 0
+    const errors: Error[] = []
+    await poll({
+      voters,
+      runtime,
+      limitMs: this.#limitMs,
+      send: (voter) => {
+        const isDoubted = claim === undefined || claim.asked.has(voter.index)
+        return this.leaveAt(voter, entry, { isDoubted, afterMs, round })
+      },
+      hear: () => void left++,
+      miss: (voter, error) => {
+        errors.push(error)
+        if (afterMs === 0) this.#janitor.add(voter, entry, round)
+      },
+      isDecided: () => left >= quorum || errors.length > voters.length - quorum,
+      isMostlyHeard: () => false,
+    })
+    if (left < quorum) throw this.#council.unreachable(errors, entry.line)
+  }
+
+  leaveAt(voter: Voter, entry: Entry, how: Leaving): Promise<Items> {
+    const args = [this.#retentionMs, entry.id, entry.ttlMs, how.isDoubted ? 1 : 0, how.afterMs, how.round]
+    return voter.ask('leave', [this.#keys.line(entry.line)[0]], args)
+  }
+
+  /** A server asks for our vote back, for somebody who came earlier. */
+  inquired(claim: Claim, voter: Voter): void {
+    claim.rivals.add(voter.index)
+    if (!claim.isBusy) this.#yieldVotes(claim)
+  }
+
+  #proposal(claim: Claim): [number, 0 | 1] {
+    return claim.token === null ? [this.#council.propose(), 0] : [claim.token, 1]
+  }
+
+  async #enterAt(voter: Voter, claim: Claim, proposed: number, round: number, wait: boolean): Promise<Items> {
+    const { line, id, weight, capacity, ttlMs, data } = claim.entry
+    this.#janitor.paid(voter, line, [id])
+    const owed = this.#janitor.owed(voter, line)
+    const isFixed = claim.token === null ? 0 : 1
+    const args: Argument[] = [this.#retentionMs, id, weight, capacity, ttlMs, claim.priority, proposed, isFixed, round]
+    args.push(wait ? 1 : 0, this.#inbox, data, ...owed)
+    if (voter.phase === 'ready') claim.asked.add(voter.index)
+    let items: Items
+    try {
+      items = await voter.ask('enter', [this.#keys.line(line)[0]], args)
+    } catch (error) {
+      claim.erred.add(voter.index)
+      throw error
+    }
+    claim.asked.delete(voter.index)
+    claim.erred.delete(voter.index)
+    if (owed.length > 0) this.#janitor.paid(voter, line, owed)
+    return items
+  }
+
+  /** Every answer, late ones too, tells which servers vote for the place. */
+  #heard(claim: Claim, round: number, voter: Voter, [code, , , rival]: Ballot): void {
+    if (claim.isOver) {
+      // Given up while this was under way: whatever it did must be undone now that it has ended.
+      if (code === CODE.vote || code === CODE.waits) this.#undo(voter, claim, round)
+      return
+    }
+    if (code === CODE.vote) claim.votes.add(voter.index)
+    else claim.votes.delete(voter.index)
+    if (code === CODE.vote && rival === 1) claim.rivals.add(voter.index)
+    else claim.rivals.delete(voter.index)
+    if (claim.isBusy || claim.isGranted || round !== claim.round) return
+    // A late answer after the round was given up as not granted.
+    this.#yieldVotes(claim)
+    if (claim.votes.size >= this.#council.quorum) claim.wake?.()
+  }
+
+  async #conclude(claim: Claim, tally: Tally, since: Instant, era: number): Promise<Place | null> {
+    const { entry } = claim
+    let outcome = tally.end()
+    if (era !== this.#council.era) {
+      claim.isBusy = false
+      throw new StoreUnreachableError('this process stood still while the servers were asked; they are asked again', {
+        line: entry.line,
+      })
+    }
+    if (outcome === 'granted' && claim.token === null) outcome = await this.#settle(claim, tally)
+    claim.isBusy = false
+    switch (outcome) {
+      case 'granted':
+        claim.isGranted = true
+        this.#enterAgain(claim, tally)
+        return { token: BigInt(claim.token ?? 0), ahead: 0, recheckMs: null, since, wanted: tally.wanted }
+      case 'waiting':
+        this.#yieldVotes(claim)
+        this.#enterAgain(claim, tally)
+        return this.#waitingPlace(claim, tally, since)
+      case 'unreachable':
+        this.#yieldVotes(claim)
+        throw this.#council.unreachable(tally.errors, entry.line)
+      case 'refused':
+        this.#giveBack(claim)
+        return null
+      case 'gone':
+        this.#giveUp(claim)
+        return null
+      case 'mismatch':
+        this.#giveUp(claim)
+        throw new CapacityMismatchError(
+          `line ${JSON.stringify(entry.line)} has capacity ${tally.capacity} while it is in use, asked for ${entry.capacity}`,
+          { line: entry.line },
+        )
+      default:
+        return outcome satisfies never
+    }
+  }
+
+  /**
+   * Agrees on the token of a new holder. If a quorum answered the same one, that is it, and each of them remembers it beside
+   * our vote. Else the largest is written back, and a server counts only if our vote still lives there, as its script says in
+   * the same step: any later holder needs one of those servers, gets its vote after ours has ended there, and so a larger token.
+   */
+  async #settle(claim: Claim, tally: Tally): Promise<'granted' | 'unreachable' | 'waiting'> {
+    const agreed = tally.agreed
+    if (agreed !== null) {
+      claim.token = agreed
+      return 'granted'
+    }
+    const { voters, quorum, runtime } = this.#council
+    const largest = Math.max(...tally.votes.values())
+    const round = this.#next(claim)
+    const args = [this.#retentionMs, 1, claim.entry.id, largest, 1, round]
+    const written = new Tally(voters.length, quorum, false)
+    await poll({
+      voters,
+      runtime,
+      limitMs: Math.min(this.#limitMs, claim.entry.ttlMs / 3),
+      send: (voter) => voter.ask('touch', [this.#keys.line(claim.entry.line)[0]], args),
+      hear: (voter, items) => {
+        const ballot = items as unknown as Ballot
+        written.hear(voter.index, ballot)
+        this.#heard(claim, round, voter, ballot)
+      },
+      miss: (_, error) => written.miss(error),
+      isDecided: () => written.outcome !== null,
+      isMostlyHeard: () => written.isMostlyHeard,
+    })
+    if (written.end() !== 'granted') {
+      for (const error of written.errors) tally.errors.push(error)
+      return written.outcome === 'waiting' ? 'waiting' : 'unreachable'
+    }
+    claim.token = largest
+    return 'granted'
+  }
+
+  /** Without a majority, a vote that an earlier one waits for is given back: so the first in line collects them all. */
+  #yieldVotes(claim: Claim): void {
+    if (claim.isGranted || claim.isForeign || claim.isOver || claim.isBusy) return
+    for (const index of claim.rivals) {
+      const voter = this.#council.voters[index]
+      claim.rivals.delete(index)
+      if (voter === undefined || !claim.votes.delete(index)) continue
+      const args = [this.#retentionMs, claim.entry.id, claim.round]
+      voter
+        .ask('yield', [this.#keys.line(claim.entry.line)[0]], args)
+        .catch((error: unknown) => diagnostics.failed(claim.entry.line, error))
+    }
+  }
+
+  /** A server that lost the place, or came late, gets it again while a majority stands: the next failure then does less harm. */
+  #enterAgain(claim: Claim, tally: Tally): void {
+    const proposed = claim.token ?? claim.priority
+    for (const index of tally.gone) {
+      const voter = this.#council.voters[index]
+      if (voter === undefined || claim.asked.has(index)) continue
+      const { round } = claim
+      this.#enterAt(voter, claim, proposed, round, true).then(
+        (items) => this.#heard(claim, round, voter, items as unknown as Ballot),
+        (error: unknown) => diagnostics.failed(claim.entry.line, error),
+      )
+    }
+  }
+
+  /** Nothing of it may vote against anybody, least of all against our own next round. */
+  #giveUp(claim: Claim): void {
+    this.leave(claim.entry, claim, 0).catch((error: unknown) => diagnostics.failed(claim.entry.line, error))
+  }
+
+  /** A try that failed has places only where it got a vote, or will get one late. */
+  #giveBack(claim: Claim): void {
+    claim.isOver = true
+    const { round } = claim
+    for (const voter of this.#council.voters) {
+      if (claim.votes.has(voter.index)) this.#undo(voter, claim, round)
+      // One that erred may have voted all the same; a late answer is dealt with when it comes.
+      else if (claim.erred.has(voter.index)) this.#janitor.add(voter, claim.entry, round)
+    }
+  }
+
+  #undo(voter: Voter, { entry }: Claim, round: number): void {
+    this.leaveAt(voter, entry, { isDoubted: false, afterMs: 0, round }).catch((error: unknown) => {
+      diagnostics.failed(entry.line, error)
+      this.#janitor.add(voter, entry, round)
+    })
+  }
+
+  #next(claim: Claim): number {
+    claim.round = ++this.#council.round
+    return claim.round
+  }
+
+  #waitingPlace(claim: Claim, tally: Tally, since: Instant): Place {
+    const { random } = this.#council.runtime
+    const baseMs = claim.votes.size > 0 ? SPLIT_MS : NET_MS
+    const recheckMs = Math.min(tally.earliestMs, baseMs * (1 + random()))
+    const { capacity } = claim.entry
+    return { token: BigInt(claim.priority), ahead: capacity, recheckMs, since, wanted: tally.wanted }
+  }
+}

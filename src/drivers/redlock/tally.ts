@@ -1,0 +1,94 @@
+/** Counts the answers of one round for one place, and says as early as possible what they amount to. */
+
+/** What one server said: code, token, wanted, rival, ms until the earliest vote of others lapses or -1 (see lua/enter.lua). */
+export type Ballot = readonly [code: number, token: number, wanted: number, rival: number, earliestMs: number]
+
+export const CODE = { vote: 1, waits: 0, gone: -1, mismatch: -2, refused: -3 } as const
+
+export type Outcome = 'granted' | 'waiting' | 'gone' | 'refused' | 'mismatch' | 'unreachable'
+
+export class Tally {
+  /** The tokens that came with the votes, by server. */
+  readonly votes: Map<number, number> = new Map()
+  readonly gone: number[] = []
+  readonly errors: Error[] = []
+  /** Of the line, where another one was asked for. */
+  capacity: number = 0
+  wanted: boolean = false
+  earliestMs: number = Number.POSITIVE_INFINITY
+  outcome: Outcome | null = null
+  #waits = 0
+  #mismatches = 0
+  #refusals = 0
+  #pending: number
+  readonly #total: number
+  readonly #quorum: number
+  /** A holder that has become a waiter somewhere has lost that vote. */
+  readonly #isHeld: boolean
+
+  constructor(total: number, quorum: number, isHeld: boolean) {
+    this.#total = total
+    this.#pending = total
+    this.#quorum = quorum
+    this.#isHeld = isHeld
+  }
+
+  /** The token that a quorum answered, all the same; null: there is none. */
+  get agreed(): number | null {
+    const counts = new Map<number, number>()
+    for (const token of this.votes.values()) {
+      const count = (counts.get(token) ?? 0) + 1
+      if (count >= this.#quorum) return token
+      counts.set(token, count)
+    }
+    return null
+  }
+
+  /** A quorum has answered: what is still missing may be dead, and is not waited for very long. */
+  get isMostlyHeard(): boolean {
+    return this.#total - this.#pending - this.errors.length >= this.#quorum
+  }
+
+  hear(voter: number, [code, token, wanted, , earliestMs]: Ballot): void {
+    this.#pending--
+    if (wanted === 1) this.wanted = true
+    if (code !== CODE.vote && earliestMs >= 0) this.earliestMs = Math.min(this.earliestMs, earliestMs)
+    if (code === CODE.vote) this.votes.set(voter, token)
+    else if (code === CODE.waits) this.#waits++
+    else if (code === CODE.gone) this.gone.push(voter)
+    else if (code === CODE.refused) this.#refusals++
+    else {
+      this.#mismatches++
+      this.capacity = token
+    }
+    this.outcome ??= this.#judge(this.#pending)
+  }
+
+  miss(error: Error): void {
+    this.#pending--
+    this.errors.push(error)
+    this.outcome ??= this.#judge(this.#pending)
+  }
+
+  /** Judges by what is there: nothing more is waited for. */
+  end(): Outcome {
+    this.outcome ??= this.#judge(0) ?? 'unreachable'
+    return this.outcome
+  }
+
+  #judge(pending: number): Outcome | null {
+    const votes = this.votes.size
+    if (votes >= this.#quorum) return 'granted'
+    if (votes + pending >= this.#quorum) return null
+    const bearable = this.#total - this.#quorum
+    if (this.#mismatches > bearable) return 'mismatch'
+    if (this.#isHeld) return this.gone.length + this.#waits > bearable ? 'gone' : pending === 0 ? 'unreachable' : null
+    if (this.#refusals > 0) return this.isMostlyHeard ? 'refused' : pending === 0 ? 'unreachable' : null
+    const standing = votes + this.#waits
+    if (standing >= this.#quorum) return 'waiting'
+    if (standing + pending >= this.#quorum) return null
+    if (this.gone.length > bearable) return 'gone'
+    if (this.#mismatches > 0 && this.#mismatches + this.gone.length > bearable) return 'mismatch'
+    return pending === 0 ? 'unreachable' : null
+  }
+}
