@@ -11,6 +11,7 @@ runSteps([
   ['types of the package', 'attw', '--pack', '.', '--profile', 'esm-only'],
   ['unit tests', 'vitest', 'run', '--project', 'unit'],
   ['simulation', 'tsx', 'test/sim/main.ts', '--seeds', '1..20000'],
+  ['simulation of Redlock', 'tsx', 'test/sim-redlock/main.ts', '--seeds', '1..2000'],
   ['tests with real processes and servers', 'vitest', 'run', '--project', 'real', '--passWithNoTests'],
 ])
 

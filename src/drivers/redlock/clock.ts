@@ -1,12 +1,16 @@
 /** How far a server's clock is from ours, and whether it has jumped since we last heard of it. */
 
 /** Two clocks that part by less than this between two answers have drifted, or the network was slow. */
-export const JUMP_MS = 250
+export const JUMP_MS = 200
+/** Less than this is blamed on nobody: our own clock may have stood still for so long, and other servers just not show it. */
+export const BLAME_MS = 500
 
 export class Clock {
   /** The server's time minus our monotonic one lies between these; null before the first answer. */
   #low: number | null = null
   #high = 0
+  /** Since when, by our clock, its time has been known without a break. */
+  knownSince: number = Number.POSITIVE_INFINITY
 
   get isKnown(): boolean {
     return this.#low !== null
@@ -26,6 +30,7 @@ export class Clock {
     if (this.#low === null) {
       this.#low = low
       this.#high = high
+      this.knownSince = sentAt
       return 0
     }
     if (low > this.#high + JUMP_MS) return low - this.#high
@@ -44,5 +49,6 @@ export class Clock {
   /** Forgets what was known; the next answer begins anew. */
   reset(): void {
     this.#low = null
+    this.knownSince = Number.POSITIVE_INFINITY
   }
 }

@@ -2,7 +2,7 @@
 import { StoreError, StoreUnreachableError } from '../../core/errors.ts'
 import { diagnostics } from '../../core/diagnostics.ts'
 import type { Runtime } from '../../core/runtime.ts'
-import { JUMP_MS } from './clock.ts'
+import { BLAME_MS, JUMP_MS } from './clock.ts'
 import { MAX_TTL_MS, type Settings } from './options.ts'
 import { Voter, type VoterOwner } from './voter.ts'
 import type { Wire } from './wire.ts'
@@ -124,7 +124,6 @@ export class Council implements VoterOwner {
       )
     }
     voter.jumpMs = 0
-    this.#compare()
     queueMicrotask(() => {
       this.#wakeWaiting()
       this.listener?.joined(voter)
@@ -175,25 +174,30 @@ export class Council implements VoterOwner {
       queueMicrotask(() => this.listener?.slept())
       return
     }
-    const since = Math.min(...this.voters.filter(({ jumpMs }) => jumpMs !== 0).map(({ jumpAt }) => jumpAt))
+    // Only who was known before the jump and is still can tell. (The machine sleeps; two servers hang up and are met anew: they
+    // seem to fit, and the third would take the blame.)
+    const witnesses = this.voters.filter(({ clock }) => clock.knownSince <= voter.fitAt)
+    if (witnesses.length < this.quorum || Math.abs(byMs) < BLAME_MS) {
+      voter.jumpMs = 0
+      voter.clock.reset()
+      return
+    }
     // Asked after the jump was first seen: a machine that slept would have found those clocks changed as well.
-    const steady = this.voters.filter(({ jumpMs, fitAt }) => jumpMs === 0 && fitAt >= since)
+    const since = Math.min(...this.voters.filter(({ jumpMs }) => jumpMs !== 0).map(({ jumpAt }) => jumpAt))
+    const steady = witnesses.filter(({ jumpMs, fitAt }) => jumpMs === 0 && fitAt >= since)
     if (steady.length < this.quorum) return
     for (const one of this.voters) {
       if (one.jumpMs === 0) continue
       one.jumpMs = 0
       one.clock.reset()
       one.isFar = true
-      one.quarantine().then(
-        () => this.#compare(),
-        // Whoever sees the jump next tries again; until its clock is known anew its votes do not count for us.
-        (error: unknown) => diagnostics.failed('', error),
-      )
+      // Should that fail, whoever sees the jump next tries again; until its clock is known anew its votes do not count for us.
+      one.quarantine().catch((error: unknown) => diagnostics.failed('', error))
     }
   }
 
   /** Who is far from most? Asked whenever a clock becomes known. */
-  #compare(): void {
+  measured(): void {
     const known = this.voters.filter(({ clock }) => clock.isKnown)
     for (const voter of known) {
       const near = known.filter(({ clock }) => Math.abs(clock.offsetMs - voter.clock.offsetMs) <= FAR_MS)

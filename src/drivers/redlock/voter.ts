@@ -16,10 +16,14 @@ export interface VoterOwner {
   unmarked(voter: Voter): void
   /** The connection is gone, or can't be had. */
   parted(voter: Voter): void
+  /** Its clock has become known. */
+  measured(): void
   /** Its clock, or ours, has jumped by so much. */
   jumped(voter: Voter, byMs: number): void
   gap(voter: Voter): void
 }
+
+const JOIN_AGAIN_MS = 300
 
 /** An answer: its items behind the time and the silence. */
 export type Items = readonly unknown[]
@@ -56,6 +60,7 @@ export class Voter {
   #joining: Promise<void> | null = null
   /** Told when the first connection stands, or has failed. */
   readonly #met = new Set<() => void>()
+  #cancelRetry: (() => void) | null = null
   #isOpen = false
   #isUp = false
 
@@ -94,10 +99,19 @@ export class Voter {
     this.#tellMet()
     this.trouble ??= new StoreUnreachableError(`Redis at ${this.wire.where} is being asked who it is`)
     this.#joining = this.#hello()
-      .catch((error: unknown) => this.#fail(error))
+      .catch((error: unknown) => {
+        this.#fail(error)
+        this.#joinLater()
+      })
       .finally(() => {
         this.#joining = null
       })
+  }
+
+  /** The connection may stand all the same: then nobody would tell us to try again. */
+  #joinLater(): void {
+    this.#cancelRetry?.()
+    this.#cancelRetry = this.#runtime.after(JOIN_AGAIN_MS * (0.5 + this.#runtime.random()), () => this.join(), false)
   }
 
   /** One step on this server. Rejects at once when it is not connected, so that nobody waits for a dead one. */
@@ -139,6 +153,7 @@ export class Voter {
 
   close(): Promise<void> {
     this.#isUp = false
+    this.#cancelRetry?.()
     return this.wire.close()
   }
 
@@ -179,7 +194,9 @@ export class Voter {
   }
 
   #fits(sentAt: number, micros: number): boolean {
+    const isNew = !this.clock.isKnown
     const jumpMs = this.clock.observe(sentAt, this.#runtime.now(), micros / 1_000)
+    if (isNew) this.#owner.measured()
     if (jumpMs === 0) {
       this.fitAt = sentAt
       return true

@@ -1,0 +1,48 @@
+/** The simulation of Redlock can see: every planted fault is found within 4 000 seeds. */
+import { execFile } from 'node:child_process'
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import type { Mutant } from '../../sim/mutants.ts'
+import { MUTANTS } from '../../sim-redlock/mutants.ts'
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
+
+async function plant({ file, find, replace }: Mutant, at: string): Promise<void> {
+  for (const part of ['src', 'test/sim', 'test/sim-redlock', 'package.json', 'tsconfig.json']) {
+    await cp(join(ROOT, part), join(at, part), { recursive: true })
+  }
+  await symlink(join(ROOT, 'node_modules'), join(at, 'node_modules'))
+  const source = await readFile(join(at, file), 'utf8')
+  expect(source.split(find).length, `${file} has the patched place exactly once`).toBe(2)
+  await writeFile(
+    join(at, file),
+    source.replace(find, () => replace),
+  )
+}
+
+function simulate(at: string): Promise<{ readonly code: number; readonly out: string }> {
+  return new Promise((resolve) => {
+    const args = ['--import', 'tsx', 'test/sim-redlock/main.ts', '--seeds', '1..4000']
+    execFile(process.execPath, args, { cwd: at, timeout: 170_000 }, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : typeof error.code === 'number' ? error.code : -1, out: stdout + stderr })
+    })
+  })
+}
+
+for (const mutant of MUTANTS) {
+  test(`found: ${mutant.name}`, { timeout: 180_000 }, async () => {
+    const at = await mkdtemp(join(tmpdir(), 'holdfast-mutant-'))
+    try {
+      await plant(mutant, at)
+      const { code, out } = await simulate(at)
+      expect(code, out).toBe(1)
+      // A run that merely broke is no finding: the simulation must name a seed.
+      expect(out).toMatch(/✗ seed \d+: /)
+    } finally {
+      await rm(at, { recursive: true, force: true })
+    }
+  })
+}

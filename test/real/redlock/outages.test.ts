@@ -1,0 +1,145 @@
+/** Five servers of which some are down or frozen: the same laws, by those that are left; with three gone, a clear error in time. */
+import { Redis } from 'ioredis'
+import { createClient } from '@redis/client'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import type { conformance } from '../../../conformance/index.ts'
+import { initRedlock, redlock } from '../../../src/drivers/redlock/index.ts'
+import { type Holdfast, holdfast, StoreUnreachableError } from '../../../src/index.ts'
+import { requireServers } from '../../../src/testbed/require.ts'
+import type { Server } from '../../../src/testbed/server.ts'
+import { testbed } from '../../../src/testbed/testbed.ts'
+import { fresh, urlOf } from './rig.ts'
+
+await requireServers(['redis'])
+const bed = await testbed()
+const servers: readonly Server[] = (await bed.redlock(5)).servers
+const url = urlOf(servers)
+await initRedlock(url, { maxTtlMs: 30_000 })
+const built = new URL('../../../dist/', import.meta.url)
+const { conformance: makeCases } = (await import(new URL('conformance/index.js', built).href)) as {
+  readonly conformance: typeof conformance
+}
+const open: Holdfast[] = []
+
+afterEach(async () => {
+  for (const hf of open.splice(0)) await hf.close()
+})
+afterAll(() => bed.close())
+
+/** What a missing server could break: exclusion, waiting, rounds that fail in the middle, tokens, what is left behind. */
+const CHOSEN = [
+  /^a mutex: (held by one|a waiter gets it|waitMs ends)/,
+  /^200 contenders of two clients on a mutex/,
+  /^80 readers and writers/,
+  /^they rise across an empty line/,
+  /^a contended acquisition goes through/,
+  /^concurrent updates of two clients/,
+  /^holders and waiters in order/,
+]
+
+const cases = makeCases({ module: new URL('src/drivers/redlock/index.js', built), config: url }).filter(({ name }) =>
+  CHOSEN.some((pattern) => pattern.test(name)),
+)
+
+function situation(what: string, begin: () => Promise<void> | void, end: () => Promise<void> | void): void {
+  describe(what, () => {
+    beforeAll(async () => begin())
+    afterAll(async () => end())
+    for (const { law, name, timeoutMs, run } of cases) test(`${law}: ${name}`, run, timeoutMs)
+  })
+}
+
+const gone = (count: number): readonly Server[] => servers.slice(0, count)
+
+test('the chosen cases are there', () => {
+  expect(cases.length).toBe(9)
+})
+
+// Frozen first: a server that was down comes back as another run, and gives no votes for a while.
+for (const count of [1, 2]) {
+  situation(
+    `${count} of 5 frozen`,
+    () => {
+      for (const server of gone(count)) server.pause()
+    },
+    () => {
+      for (const server of gone(count)) server.resume()
+    },
+  )
+}
+
+describe('a server that freezes under a holder', () => {
+  test('is not waited for, and the hold lives on', async () => {
+    const hf = await holdfast(url)
+    open.push(hf)
+    const held = await hf.mutex(fresh(), { ttlMs: 10_000 }).acquire()
+    for (const server of gone(2)) server.pause()
+    try {
+      const other = await hf.mutex(fresh(), { ttlMs: 10_000 }).acquire({ waitMs: 5_000 })
+      expect(await other.release()).toBe(true)
+      held.assertHeld()
+      expect(await held.release()).toBe(true)
+    } finally {
+      for (const server of gone(2)) server.resume()
+    }
+  })
+})
+
+describe('clients that the user has already', () => {
+  test('of ioredis and @redis/client, mixed with a URL: held, waited for, handed on', async () => {
+    const [first, second, third] = servers as [Server, Server, Server]
+    const ioredis = new Redis(first.port)
+    const node = await createClient({ url: second.url }).connect()
+    const three = [ioredis, node, third.url] as const
+    try {
+      await initRedlock([first.url, second.url, third.url], { prefix: 'mixed' })
+      const [a, b] = [
+        await holdfast(redlock(three, { prefix: 'mixed' })),
+        await holdfast(redlock(three, { prefix: 'mixed' })),
+      ]
+      open.push(a, b)
+      const line = fresh()
+      const held = await a.mutex(line).acquire()
+      expect(await b.mutex(line).tryAcquire()).toBeNull()
+      const waiting = b.mutex(line).acquire({ waitMs: 20_000 })
+      await held.release()
+      const next = await waiting
+      expect(next.token).toBeGreaterThan(held.token)
+      await next.release()
+    } finally {
+      for (const hf of open.splice(0)) await hf.close()
+      ioredis.disconnect()
+      node.destroy()
+    }
+  })
+})
+
+situation(
+  '1 of 5 down',
+  () => (servers[0] as Server).kill(),
+  () => undefined,
+)
+
+situation(
+  '2 of 5 down',
+  () => (servers[1] as Server).kill(),
+  () => undefined,
+)
+
+describe('3 of 5 down', () => {
+  test('is told by the deadline, as an outage', async () => {
+    const hf = await holdfast(url, { ttlMs: 20_000, connectTimeoutMs: 1_000 })
+    open.push(hf)
+    const held = await hf.mutex(fresh(), { ttlMs: 1_000 }).acquire()
+    await (servers[2] as Server).kill()
+    const mutex = hf.mutex(fresh())
+    await expect(mutex.acquire({ waitMs: 500 })).rejects.toThrow(StoreUnreachableError)
+    await expect(mutex.tryAcquire()).rejects.toThrow(/3 of 5 servers are needed/)
+    await new Promise<void>((resolve) => {
+      if (held.signal.aborted) resolve()
+      else held.signal.addEventListener('abort', () => resolve(), { once: true })
+    })
+    expect(held.state).toBe('lost')
+    await expect(holdfast(url, { connectTimeoutMs: 1_000 })).rejects.toThrow(StoreUnreachableError)
+  })
+})

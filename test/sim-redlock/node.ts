@@ -1,0 +1,84 @@
+/** A simulated server of the deployment: the model of its scripts, a clock of its own, and the ways in which it can fail. */
+import type { Rng } from '../sim/rng.ts'
+import type { World } from '../sim/world.ts'
+import { Model } from './model.ts'
+
+interface Subscriber {
+  readonly channel: string
+  deliver(message: string): void
+}
+
+export class Node {
+  readonly name: string
+  readonly model: Model
+  isUp = true
+  isFrozen = false
+  /** Rises with every restart: what was sent to an earlier run is lost with its connection. */
+  life = 0
+  quarantines = 0
+  /** Told of every restart. */
+  readonly clients: Set<() => void> = new Set()
+  readonly subscribers: Set<Subscriber> = new Set()
+  readonly #world: World
+  readonly #rng: Rng
+  readonly #rate: number
+  #shiftMs: number
+  #waiting: (() => void)[] = []
+
+  constructor(name: string, world: World, rng: Rng) {
+    this.name = name
+    this.#world = world
+    this.#rng = rng
+    this.#rate = rng.between(0.997, 1.003)
+    this.#shiftMs = 1_700_000_000_000 + rng.between(-300, 300)
+    this.model = new Model(rng.hex(40))
+  }
+
+  get micros(): number {
+    return Math.floor((this.#world.now * this.#rate + this.#shiftMs) * 1_000)
+  }
+
+  stepClock(ms: number): void {
+    this.#shiftMs += ms
+  }
+
+  /** Answers when it runs; a frozen one answers after it was thawed, unless it was restarted meanwhile. */
+  handle(
+    life: number,
+    step: string,
+    keys: readonly string[],
+    args: readonly (string | number | Buffer)[],
+    reply: (answer: unknown) => void,
+  ): void {
+    if (life !== this.life || !this.isUp) return
+    if (this.isFrozen) {
+      this.#waiting.push(() => this.handle(life, step, keys, args, reply))
+      return
+    }
+    if (step === 'quarantine') this.quarantines++
+    const answer = this.model.step(step, keys, args, this.micros)
+    const pushes = this.model.pushes.splice(0)
+    reply(answer)
+    for (const { inbox, message } of pushes) {
+      for (const subscriber of this.subscribers) {
+        if (subscriber.channel.endsWith(`:${inbox}`)) subscriber.deliver(message)
+      }
+    }
+  }
+
+  thaw(): void {
+    this.isFrozen = false
+    for (const act of this.#waiting.splice(0)) act()
+  }
+
+  /** It comes back as another run, empty or with its data: it can't know what it has lost. */
+  restart(isEmpty: boolean): void {
+    this.life++
+    this.isFrozen = false
+    this.#waiting = []
+    this.isUp = true
+    this.model.run = this.#rng.hex(40)
+    if (isEmpty) this.model.forget()
+    for (const tell of this.clients) tell()
+  }
+}
