@@ -179,6 +179,8 @@ export class Rounds {
       items = await voter.ask('enter', [this.#keys.line(line)[0]], args)
     } catch (error) {
       claim.erred.add(voter.index)
+      // Given up meanwhile; the server may have done it all the same, and will not tell any more.
+      if (claim.isOver) this.#janitor.add(voter, claim.entry, round)
       throw error
     }
     claim.asked.delete(voter.index)
