@@ -127,15 +127,10 @@ export class PostgresDriver implements Driver {
 
   async enterAll(entries: readonly Entry[]): Promise<Place[] | null> {
     const since = instant(system)
-    const [row] = await this.#queries.run('enterAll', [
-      entries.map(({ line }) => hex(line)).join(','),
-      entries.map(({ id }) => id).join(','),
-      entries.map(({ weight }) => weight),
-      entries.map(({ capacity }) => capacity),
-      entries.map(({ ttlMs }) => Math.round(ttlMs * US)),
-      entries.map(({ data }) => data),
-      this.#inbox,
-    ])
+    const batch = entries.map(({ line, id, weight, capacity, ttlMs, data }) => {
+      return [hex(line), id, weight, capacity, Math.round(ttlMs * US), data]
+    })
+    const [row] = await this.#queries.run('enterAll', [JSON.stringify(batch), this.#inbox])
     this.#sweeper.used()
     const answers = (row?.[0] as string | null)?.split(';')
     if (answers?.[0]?.startsWith('capacity ')) {

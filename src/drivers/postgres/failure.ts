@@ -30,7 +30,8 @@ export function toStoreError(error: unknown): Error {
   if (error instanceof HoldfastError) return error
   const code = codeOf(error)
   const message = error instanceof Error ? error.message : String(error)
-  const isState = /^[0-9A-Z]{5}$/.test(code)
+  // Both client libraries pass the server's severity on. EPIPE has five letters, too, and is no answer.
+  const isState = /^[0-9A-Z]{5}$/.test(code) && (error as { readonly severity?: unknown }).severity !== undefined
   if (!isState || code.startsWith('08') || PASSING.has(code)) {
     return new StoreUnreachableError(`postgres: ${message || code}`, { cause: error })
   }

@@ -17,8 +17,7 @@ const STATEMENTS = {
   leaveShort: `UPDATE @line SET solo_id = NULL, solo_data = NULL, solo_inbox = NULL
     WHERE name = $1::bytea AND solo_id = $2::uuid AND watched_until <= ${NOW}`,
   enter: 'SELECT @enter_v2($1::bytea, $2::uuid, $3::bigint, $4::bigint, $5::bigint, $6::text, $7::text, $8::boolean)',
-  enterAll:
-    "SELECT array_to_string(@enter_all_v2($1::text, $2::text, $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::text), ';')",
+  enterAll: "SELECT array_to_string(@enter_all_v2($1::text, $2::text), ';')",
   rename: 'SELECT @rename_v2($1::bytea, $2::uuid, $3::uuid, $4::bigint, $5::text, $6::text)',
   take: 'SELECT @take_v2($1::bytea, $2::bigint, $3::bigint, $4::bigint, $5::bigint, $6::bigint, $7::bigint)',
   leave: 'SELECT @leave_v2($1::bytea, $2::uuid, $3::bigint, $4::bigint)',

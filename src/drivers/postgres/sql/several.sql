@@ -1,19 +1,18 @@
--- enter_all_v2(lines, ids, weights, capacities, ttls, data, inbox) -> what enter answers for each, in the order given.
+-- enter_all_v2(batch, inbox) -> what enter answers for each, in the order given.
 --   NULL: not all have room, and nothing was done. {`capacity n`, i}: the i-th line is in use with that capacity.
---   lines: hex of each name. They are entered in the order of their names: two of these can't wait for each other in a circle.
-CREATE OR REPLACE FUNCTION @enter_all_v2(
-  p_lines text, p_ids text, p_weights bigint[], p_capacities bigint[], p_ttls bigint[], p_data text[], p_inbox text
-) RETURNS text[] LANGUAGE plpgsql VOLATILE AS $$
+--   batch: JSON array of [line, id, weight, capacity, ttl, data], line in hex. They are entered in the order of their names: two
+--   of these can't wait for each other in a circle.
+CREATE OR REPLACE FUNCTION @enter_all_v2(p_batch text, p_inbox text) RETURNS text[] LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   r record;
   v_answer text;
-  v_out text[] := array_fill(NULL::text, ARRAY[cardinality(p_weights)]);
+  v_out text[] := array_fill(NULL::text, ARRAY[json_array_length(p_batch::json)]);
 BEGIN
   FOR r IN
-    SELECT decode(u.line, 'hex') AS line, u.id::uuid AS id, u.weight, u.capacity, u.ttl, u.data, u.i
-    FROM unnest(string_to_array(p_lines, ','), string_to_array(p_ids, ','), p_weights, p_capacities, p_ttls, p_data)
-      WITH ORDINALITY u(line, id, weight, capacity, ttl, data, i)
-    ORDER BY 1, u.i
+    SELECT decode(e ->> 0, 'hex') AS line, (e ->> 1)::uuid AS id, (e ->> 2)::bigint AS weight, (e ->> 3)::bigint AS capacity,
+      (e ->> 4)::bigint AS ttl, e ->> 5 AS data, i
+    FROM json_array_elements(p_batch::json) WITH ORDINALITY u(e, i)
+    ORDER BY 1, i
   LOOP
     v_answer := @enter_v2(r.line, r.id, r.weight, r.capacity, r.ttl, r.data, p_inbox, false);
     IF v_answer LIKE 'capacity %' THEN
