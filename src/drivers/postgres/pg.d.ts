@@ -13,6 +13,7 @@ declare module 'pg' {
     connectionString?: string
     max?: number
     keepAlive?: boolean
+    keepAliveInitialDelayMillis?: number
     allowExitOnIdle?: boolean
     connectionTimeoutMillis?: number
     idleTimeoutMillis?: number
@@ -27,6 +28,7 @@ declare module 'pg' {
     end(): Promise<void>
     ref(): void
     unref(): void
+    readonly processID: number | null
     readonly connection: { readonly stream: { destroy(): void } }
     escapeIdentifier(name: string): string
   }

@@ -43,6 +43,6 @@ async function ask(
 }
 
 /** All 64 bits of a key come from the name, and none collide by being short. */
-function lockKey(name: string): bigint {
+export function lockKey(name: string): bigint {
   return createHash('sha256').update('holdfast\0').update(name).digest().readBigInt64BE()
 }

@@ -101,6 +101,49 @@ describe('connections that break', () => {
   })
 })
 
+describe('victims', () => {
+  test("a deadlock's victim is sent again", async () => {
+    const driver = raw(bench.url)
+    const [first, second] = [`a ${name()}`, `b ${name()}`].map((line) => entry(line)) as [Entry, Entry]
+    for (const held of [first, second]) await driver.enter(held, true)
+    const other = await bench.connect()
+    const lock = (line: string) =>
+      other.ask('SELECT last FROM holdfast_line WHERE name = ? FOR UPDATE', [Buffer.from(line)])
+    await other.ask('CREATE TABLE weight (n INT) ENGINE = InnoDB')
+    await other.ask('START TRANSACTION')
+    // Who has changed less is the victim.
+    await other.ask('INSERT INTO weight SELECT seq FROM seq_1_to_500')
+    await lock(second.line)
+    const touching = driver.touch([first, second])
+    await someoneWaits(admin)
+    await lock(first.line)
+    await other.ask('COMMIT')
+    for (const place of await touching) expect(place).not.toBeNull()
+  })
+
+  test('a statement timeout is an outage that passes', async () => {
+    const line = name()
+    const first = await hold()
+    await (await first.mutex(line).acquire()).release()
+    const blocker = await bench.connect()
+    await blocker.ask('START TRANSACTION')
+    await blocker.ask('SELECT last FROM holdfast_line WHERE name = ? FOR UPDATE', [Buffer.from(line)])
+    await admin.ask('SET GLOBAL max_statement_time = 0.05')
+    try {
+      const waiting = (await hold()).mutex(line).acquire()
+      await someoneWaits(admin)
+      await isTrue(
+        admin,
+        "SELECT VARIABLE_VALUE > 0 FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'MAX_STATEMENT_TIME_EXCEEDED'",
+      )
+      await blocker.ask('COMMIT')
+      await (await waiting).release()
+    } finally {
+      await admin.ask('SET GLOBAL max_statement_time = 0')
+    }
+  })
+})
+
 describe('refusals', () => {
   test('no tables, older and newer tables: what to run', async () => {
     const driver = raw(bench.url, { prefix: 'other' })
@@ -115,6 +158,20 @@ describe('refusals', () => {
     await admin.ask('UPDATE other_meta SET version = 0')
     await driver.setup?.()
     expect(await driver.enter(entry(name()), true)).not.toBeNull()
+  })
+
+  test('tables of version 1 are brought up to date, and those who still work with them go on', async () => {
+    const driver = raw(bench.url, { prefix: 'grown' })
+    await driver.setup?.()
+    await admin.ask('DROP TABLE grown_bucket')
+    await admin.ask('DROP PROCEDURE grown_take_v2')
+    await admin.ask('CREATE PROCEDURE grown_leave_v1() SELECT 1')
+    await admin.ask('UPDATE grown_meta SET version = 1')
+    const limit = { cost: 1, burst: 3, unit: 1_000_000, drain: 1, shutAfter: 0, shutMs: 0 }
+    await expect(driver.take?.('limit', limit)).rejects.toThrow(/of version 1, version 2 is needed.*migrate/)
+    await driver.setup?.()
+    expect(await driver.take?.('limit', limit)).toMatchObject({ taken: true })
+    await admin.ask('CALL grown_leave_v1()')
   })
 
   test('several processes set up at once', async () => {

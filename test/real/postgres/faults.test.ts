@@ -4,10 +4,10 @@ import { inspect } from 'node:util'
 import { type Client, Pool } from 'pg'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { StoreError, StoreUnreachableError } from '../../../src/core/errors.ts'
-import type { Driver } from '../../../src/driver.ts'
+import type { Driver, Entry } from '../../../src/driver.ts'
 import { postgres, type PostgresOptions } from '../../../src/drivers/postgres/index.ts'
 import { type Holdfast, holdfast } from '../../../src/index.ts'
-import { usePostgres } from './server.ts'
+import { someoneWaits, usePostgres } from './server.ts'
 
 const bench = usePostgres()
 const open: { close(): Promise<unknown> }[] = []
@@ -39,7 +39,7 @@ function raw(store: Parameters<typeof postgres>[0], options: PostgresOptions = {
   return driver
 }
 
-const entry = (line: string, ttlMs = 20_000) => ({
+const entry = (line: string, ttlMs = 20_000): Entry => ({
   line,
   id: randomBytes(16).toString('hex'),
   weight: 1,
@@ -47,6 +47,8 @@ const entry = (line: string, ttlMs = 20_000) => ({
   ttlMs,
   data: '{}',
 })
+
+const LIMIT = { cost: 1, burst: 3, unit: 1_000_000, drain: 1, shutAfter: 0, shutMs: 0 }
 
 const terminate = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
   WHERE pid <> pg_backend_pid() AND application_name LIKE 'holdfast%'`
@@ -99,6 +101,34 @@ describe('connections that break', () => {
   })
 })
 
+describe('victims', () => {
+  test("a deadlock's victim is sent again", async () => {
+    const driver = raw(bench.url)
+    const [first, second] = [`a ${name()}`, `b ${name()}`].map((line) => entry(line)) as [Entry, Entry]
+    for (const held of [first, second]) await driver.enter(held, true)
+    const other = await bench.connect()
+    const lock = (line: string) =>
+      other.query({
+        text: 'SELECT 1 FROM public.holdfast_line WHERE name = $1 FOR UPDATE',
+        values: [Buffer.from(line)],
+      })
+    await other.query('SET deadlock_timeout = 60000')
+    await other.query('BEGIN')
+    await lock(second.line)
+    // Ours has the first line and waits for the second; the other has the second and asks for the first.
+    const touching = driver.touch([first, second])
+    await someoneWaits(admin)
+    await lock(first.line)
+    await other.query('COMMIT')
+    for (const place of await touching) expect(place).not.toBeNull()
+  })
+
+  test('an errno with five letters is an outage, not a refusal by the server', async () => {
+    const broken = { query: () => Promise.reject(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })) }
+    await expect(raw(broken).enter(entry(name()), true)).rejects.toBeInstanceOf(StoreUnreachableError)
+  })
+})
+
 describe('refusals', () => {
   test('no tables: the error says what to run', async () => {
     const driver = raw(bench.url, { prefix: 'nowhere' })
@@ -117,6 +147,22 @@ describe('refusals', () => {
     await admin.query('UPDATE other_meta SET version = 0')
     await driver.setup?.()
     expect(await driver.enter(entry(name()), true)).not.toBeNull()
+  })
+
+  test('tables of version 1 are brought up to date, and those who still work with them go on', async () => {
+    const driver = raw(bench.url, { prefix: 'grown' })
+    await driver.setup?.()
+    await admin.query('DROP TABLE grown_bucket')
+    await admin.query('ALTER FUNCTION grown_leave_v2 RENAME TO grown_leave_v1')
+    await admin.query('UPDATE grown_meta SET version = 1')
+    await expect(driver.take?.('limit', LIMIT)).rejects.toThrow(/of version 1, version 2 is needed.*migrate/)
+    await driver.setup?.()
+    expect(await driver.take?.('limit', LIMIT)).toMatchObject({ taken: true })
+    const { rows } = await admin.query({
+      text: "SELECT proname FROM pg_proc WHERE proname LIKE 'grown_leave_%' ORDER BY 1",
+      rowMode: 'array',
+    })
+    expect(rows).toEqual([['grown_leave_v1'], ['grown_leave_v2']])
   })
 
   test('several processes set up at once', async () => {

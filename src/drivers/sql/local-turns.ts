@@ -1,0 +1,33 @@
+/** Who of this process may ask the server for a name: one at a time, in the order in which they came. */
+export class LocalTurns {
+  readonly #queues = new Map<string, (() => void)[]>()
+
+  /** `stop` null: do not wait; then false means that somebody of this process has it. */
+  take(name: string, stop: AbortSignal | null): Promise<boolean> {
+    const queue = this.#queues.get(name)
+    if (queue === undefined) {
+      this.#queues.set(name, [])
+      return Promise.resolve(true)
+    }
+    if (stop === null) return Promise.resolve(false)
+    return new Promise((resolve, reject) => {
+      const mine = (): void => {
+        stop.removeEventListener('abort', giveUp)
+        resolve(true)
+      }
+      const giveUp = (): void => {
+        queue.splice(queue.indexOf(mine), 1)
+        reject(stop.reason as Error)
+      }
+      stop.addEventListener('abort', giveUp, { once: true })
+      queue.push(mine)
+    })
+  }
+
+  pass(name: string): void {
+    const queue = this.#queues.get(name)
+    const next = queue?.shift()
+    if (next !== undefined) next()
+    else this.#queues.delete(name)
+  }
+}
