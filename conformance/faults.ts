@@ -79,6 +79,16 @@ const SCENES: Scene[] = [
     },
   },
   {
+    what: 'counting a latch down',
+    async play(hf, other, line) {
+      const latch = hf.latch(line, 3)
+      await latch.countDown()
+      await latch.countDown()
+      assert.equal(await other.latch(line, 3).count(), 1, 'a lost reply neither loses nor doubles a count')
+      await latch.reset()
+    },
+  },
+  {
     what: 'an update of a cell',
     async play(hf, other, line) {
       const cell = hf.cell<number>(line)

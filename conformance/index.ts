@@ -15,6 +15,7 @@ import { keeps } from './keeps.ts'
 import { laws } from './laws.ts'
 import { limiters } from './limiters.ts'
 import { losses } from './losses.ts'
+import { meetings } from './meetings.ts'
 import { multis } from './multis.ts'
 import { names } from './names.ts'
 import { processes } from './processes.ts'
@@ -46,6 +47,7 @@ const DRAFTS = [
   ...extras,
   ...keeps,
   ...upgrades,
+  ...meetings,
   ...processes,
 ]
 

@@ -14,6 +14,7 @@ import {
   resolveLock,
 } from './core/options.ts'
 import type { Driver, LineView, PlaceView, Traits } from './driver.ts'
+import { type Barrier, StoreBarrier } from './primitives/barrier.ts'
 import { type Cell, StoreCell } from './primitives/cell.ts'
 import { type Election, type ElectionOptions, LineElection } from './primitives/election.ts'
 import type { Closers } from './primitives/closers.ts'
@@ -21,6 +22,7 @@ import { type Ids, StoreIds } from './primitives/ids/ids.ts'
 import { type IdsOptions, resolveLayout } from './primitives/ids/layout.ts'
 import { type Limiter, StoreLimiter } from './primitives/limiter/limiter.ts'
 import { type LimiterOptions, resolveLimiter } from './primitives/limiter/options.ts'
+import { type Latch, StoreLatch } from './primitives/latch.ts'
 import { LineMultiLock, type MultiLock } from './primitives/multi.ts'
 import { mutex } from './primitives/mutex.ts'
 import { type RwLock, rwLock } from './primitives/rw-lock.ts'
@@ -41,6 +43,10 @@ export interface Holdfast extends AsyncDisposable {
   election(name: string, options?: ElectionOptions): Election
   /** Several locks as one, all or nothing; also of several instances. */
   all(locks: readonly Lock[]): MultiLock
+  /** Opens once `count` have counted down; 1 to 1 000 000. All users of the name must agree on the number. */
+  latch(name: string, count: number, options?: LockOptions): Latch
+  /** Lets `parties` go on together, again and again; 1 to 1 000. All users of the name must agree on the number. */
+  barrier(name: string, parties: number, options?: LockOptions): Barrier
   /** Goes on with a hold that another process has handed on (`held.export()`); works once. NotHeldError: it is gone. */
   adopt(text: string): Promise<Held>
   /** A small shared value with a version. */
@@ -107,6 +113,14 @@ class Instance implements Holdfast {
   all(locks: readonly Lock[]): MultiLock {
     this.#core.assertOpen()
     return new LineMultiLock(locks)
+  }
+
+  latch(name: string, count: number, options?: LockOptions): Latch {
+    return new StoreLatch(this.#core, checkName('the name of a latch', name), count, this.#resolve(options))
+  }
+
+  barrier(name: string, parties: number, options?: LockOptions): Barrier {
+    return new StoreBarrier(this.#core, checkName('the name of a barrier', name), parties, this.#resolve(options))
   }
 
   async adopt(text: string): Promise<Held> {

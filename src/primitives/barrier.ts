@@ -1,0 +1,156 @@
+/**
+ * A barrier: so many parties wait for each other, and go on together, again and again. A party stands in a line while it
+ * waits, so that the death of one is seen: its arrival counts no more, and another may come in its stead.
+ */
+import { checkName, checkWhole } from '../core/check.ts'
+import type { Core } from '../core/core.ts'
+import { AcquireTimeoutError, CapacityMismatchError, OutcomeUnknownError } from '../core/errors.ts'
+import type { Held } from '../core/held.ts'
+import { LineLock } from '../core/lock.ts'
+import { type LockSettings, resolveAcquire } from '../core/options.ts'
+import { makeSpec } from '../core/spec.ts'
+import { Bell } from './bell.ts'
+import { StoreCell } from './cell.ts'
+import type { LatchWaitOptions } from './latch.ts'
+
+/** A cyclic barrier. */
+export interface Barrier {
+  readonly name: string
+  /**
+   * Arrives and waits for the others; answers how often the barrier had opened before. After `waitMs` or an abort the
+   * arrival is taken back, and the others go on waiting; if it opened in that very moment, it counts as passed.
+   */
+  wait(options?: LatchWaitOptions): Promise<number>
+  /** How many stand before it now. */
+  arrived(): Promise<number>
+}
+
+interface State {
+  readonly parties: number
+  readonly generation: number
+  /** The places of those that have arrived, by their tokens. */
+  readonly arrived: readonly string[]
+}
+
+const PARTIES_MAX = 1_000
+const ALL = 1_000_000
+
+export class StoreBarrier implements Barrier {
+  readonly name: string
+  readonly #core: Core
+  readonly #parties: number
+  readonly #cell: StoreCell<State>
+  readonly #bell: Bell
+  readonly #stand: LineLock
+
+  constructor(core: Core, name: string, parties: number, settings: LockSettings) {
+    checkWhole('the parties of a barrier', parties, 1, PARTIES_MAX)
+    this.name = name
+    this.#core = core
+    this.#parties = parties
+    const line = checkName('the name of a barrier, with what stands before it,', `holdfast/barrier/${name}`)
+    this.#cell = new StoreCell(core, line)
+    this.#bell = new Bell(core, line, settings.ttlMs)
+    const spec = makeSpec(core.runtime, { name: line, mode: 'shared', weight: 1, capacity: ALL }, settings)
+    this.#stand = new LineLock(core, { ...spec, settings: { ...settings, reentrant: false } })
+  }
+
+  async wait(options?: LatchWaitOptions): Promise<number> {
+    const { waitMs, signal } = resolveAcquire(options, false)
+    signal?.throwIfAborted()
+    // To stand is to be seen alive; it waits for nobody.
+    const held = await this.#stand.acquire()
+    try {
+      const generation = await this.#arrive(held)
+      const open = await this.#passed(held, generation, waitMs, signal)
+      if (open) return generation
+      throw new AcquireTimeoutError(
+        `barrier ${JSON.stringify(this.name)}: not all ${this.#parties} parties came within ${waitMs} ms`,
+        { line: this.name },
+      )
+    } finally {
+      // To leave the line is to ring as well: everybody who stands there looks.
+      await held.release()
+    }
+  }
+
+  async arrived(): Promise<number> {
+    const { state } = await this.#read()
+    return (await this.#living(state)).length
+  }
+
+  async #passed(held: Held, generation: number, waitMs: number, signal: AbortSignal | null): Promise<boolean> {
+    const look = async (): Promise<true | null> => {
+      held.assertHeld()
+      return (await this.#read()).state.generation > generation ? true : null
+    }
+    try {
+      if ((await this.#bell.until(look, waitMs, signal)) !== null) return true
+    } catch (error) {
+      if (await this.#withdraw(held, generation)) return true
+      throw error
+    }
+    return this.#withdraw(held, generation)
+  }
+
+  /** Writes the arrival down; the last one opens the barrier in the same step. Answers the generation it belongs to. */
+  async #arrive(held: Held): Promise<number> {
+    const me = String(held.token)
+    let mine: number | null = null
+    for (;;) {
+      const { state, version } = await this.#read()
+      // An unanswered write was in force if the barrier has opened since, or if I am among those who wait.
+      if (mine !== null && state.generation > mine) return mine
+      if (state.arrived.includes(me)) return state.generation
+      const living = await this.#living(state)
+      const isLast = living.length + 1 >= this.#parties
+      const next: State = isLast
+        ? { parties: this.#parties, generation: state.generation + 1, arrived: [] }
+        : { parties: this.#parties, generation: state.generation, arrived: [...living, me] }
+      try {
+        if ((await this.#cell.write(next, version)) !== null) return state.generation
+        mine = null
+      } catch (error) {
+        if (!(error instanceof OutcomeUnknownError)) throw error
+        mine = state.generation
+      }
+    }
+  }
+
+  /** Takes the arrival back. True: too late, the barrier has opened with it. */
+  async #withdraw(held: Held, generation: number): Promise<boolean> {
+    const me = String(held.token)
+    for (;;) {
+      const { state, version } = await this.#read()
+      if (state.generation > generation) return true
+      if (!state.arrived.includes(me)) return false
+      const next: State = { ...state, arrived: state.arrived.filter((token) => token !== me) }
+      try {
+        if ((await this.#cell.write(next, version)) !== null) return false
+      } catch (error) {
+        if (!(error instanceof OutcomeUnknownError)) throw error
+      }
+    }
+  }
+
+  /** Of those that have arrived, those that still stand in the line. */
+  async #living(state: State): Promise<string[]> {
+    if (state.arrived.length === 0) return []
+    const standing = new Set<string>()
+    for await (const line of this.#core.driver.list(this.#stand.name)) {
+      if (line.name !== this.#stand.name) continue
+      for (const { token } of [...line.holders, ...line.waiters]) standing.add(String(token * 1024n))
+    }
+    return state.arrived.filter((token) => standing.has(token))
+  }
+
+  async #read(): Promise<{ readonly state: State; readonly version: bigint }> {
+    const { value, version } = await this.#cell.read()
+    if (value === undefined) return { state: { parties: this.#parties, generation: 0, arrived: [] }, version }
+    if (value.parties === this.#parties) return { state: value, version }
+    throw new CapacityMismatchError(
+      `barrier ${JSON.stringify(this.name)} is for ${value.parties} parties, asked for ${this.#parties}`,
+      { line: this.name },
+    )
+  }
+}

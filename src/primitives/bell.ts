@@ -1,0 +1,79 @@
+/** Waiting for a change of something that is not a line: whoever changes it rings by walking through a line that the others watch. */
+import type { Core } from '../core/core.ts'
+import { diagnostics } from '../core/diagnostics.ts'
+import { StoreUnreachableError } from '../core/errors.ts'
+import type { Stop } from '../driver.ts'
+import { pause } from './pause.ts'
+
+/** A ring may be lost: what is waited for is looked at again after this long. */
+const LOOK_MS = 1_000
+
+export class Bell {
+  readonly #core: Core
+  readonly #line: string
+  readonly #ttlMs: number
+
+  constructor(core: Core, line: string, ttlMs: number) {
+    this.#core = core
+    this.#line = line
+    this.#ttlMs = ttlMs
+  }
+
+  /** Wakes all who wait. Nobody depends on it: a failure goes to diagnostics. */
+  async ring(): Promise<void> {
+    const { driver, runtime, reaper } = this.#core
+    const entry = {
+      line: this.#line,
+      id: runtime.randomId(),
+      weight: 1,
+      capacity: 1,
+      ttlMs: this.#ttlMs,
+      data: JSON.stringify({ label: 'bell', host: runtime.host, pid: runtime.pid }),
+    }
+    try {
+      await driver.enter(entry, true)
+    } catch (error) {
+      diagnostics.failed(this.#line, error)
+    }
+    await reaper.leave(entry)
+  }
+
+  /** Looks until `look` gives something, at every ring and now and then besides. null: the time was up first. */
+  async until<T>(look: () => Promise<T | null>, waitMs: number, signal: AbortSignal | null): Promise<T | null> {
+    const { driver, runtime } = this.#core
+    const end = runtime.now() + waitMs
+    let wake = (): void => {}
+    let stop: Stop | null = null
+    try {
+      for (;;) {
+        this.#core.assertOpen()
+        // Made before the look: what changes while we look must not be missed.
+        const rung = new Promise<void>((resolve) => {
+          wake = resolve
+        })
+        stop ??= await driver.watch(this.#line, null, () => wake())
+        const found = await look()
+        if (found !== null) return found
+        const leftMs = end - runtime.now()
+        if (leftMs <= 0) return null
+        await pause(runtime, Math.min(LOOK_MS, leftMs), signal, rung)
+      }
+    } finally {
+      stop?.()
+    }
+  }
+}
+
+/** Asks again while the store is silent: for steps that are safe to repeat. */
+export async function insist<T>(core: Core, ask: () => Promise<T>): Promise<T> {
+  const { runtime, connectTimeoutMs } = core
+  const until = runtime.now() + connectTimeoutMs
+  for (;;) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (!(error instanceof StoreUnreachableError) || runtime.now() >= until) throw error
+    }
+    await pause(runtime, 50 * (0.5 + runtime.random()))
+  }
+}
