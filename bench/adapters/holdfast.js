@@ -71,12 +71,13 @@ function adapter(name, options, also = {}) {
       const counted = openDriver && counting(await openDriver(url.slice(scheme.length + 1)))
       // As a URL would: the store is open before the first lock is asked for.
       await counted?.driver.setup?.()
-      const hf = await holdfast(counted?.driver ?? url, { ttlMs })
+      // Options of the instance, not of each lock: those would have settings of their own, and weigh half a kilobyte more.
+      const hf = await holdfast(counted?.driver ?? url, { ttlMs, ...options })
       // Tables, where the store needs any.
       await hf.setup()
       return {
         lock(key) {
-          const mutex = hf.mutex(key, options)
+          const mutex = hf.mutex(key)
           return { acquire: () => mutex.acquire(), release: (held) => /** @type {Held} */ (held).release() }
         },
         limit() {
