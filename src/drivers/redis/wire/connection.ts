@@ -30,8 +30,12 @@ export interface CommandOptions {
 type Resolve = Pending['resolve']
 type Reject = Pending['reject']
 
-/** So many commands are written before their turn ends, if the server has nothing to do: it works while the rest are made. */
+/**
+ * So many commands are written before their turn ends, if the server has nothing to do: it works while the rest are made.
+ * Not where more come at once than the server reads at once: there the two overlap anyway, and writes are only more.
+ */
 const EARLY_COMMANDS = 8
+const EARLY_BURST_MAX = 64
 const NO_OPTIONS: CommandOptions = Object.freeze({})
 
 export class Connection {
@@ -166,7 +170,9 @@ export class Connection {
     this.#waiting.push({ text, buffers: options.buffers === true, deadline, channel, resolve, reject })
     this.#deadlines.cover(deadline)
     if (this.#link !== null) {
-      if (this.#waiting.size >= EARLY_COMMANDS && this.#link.idle) this.#link.send(this.#waiting)
+      if (this.#waiting.size >= EARLY_COMMANDS && this.#link.idle && this.#link.burst <= EARLY_BURST_MAX) {
+        this.#link.send(this.#waiting)
+      }
       if (this.#flushing) return
       // After the current callback and all promise reactions it caused: whatever they send joins the same write.
       this.#flushing = true

@@ -40,6 +40,8 @@ export class Link {
   readonly #closed: Promise<void>
   #state: 'opening' | 'ready' | 'dropped' = 'opening'
   #blocked = false
+  #most = 0
+  #burst = 0
   #protocol: 2 | 3 = 2
   #readyAt = Number.POSITIVE_INFINITY
 
@@ -97,6 +99,11 @@ export class Link {
     return this.#written.size === 0
   }
 
+  /** The most that were on their way at once before the link was last idle. */
+  get burst(): number {
+    return this.#burst
+  }
+
   /** Writes what waits, as few writes as possible, as long as the socket takes it. */
   send(waiting: Fifo<Pending>): void {
     if (this.#state !== 'ready') return
@@ -115,6 +122,7 @@ export class Link {
       }
       if (text !== '') this.#blocked = !this.#socket.write(text, 'latin1')
     }
+    if (this.#written.size > this.#most) this.#most = this.#written.size
   }
 
   /** The earliest deadline among the commands written, or Infinity. */
@@ -181,7 +189,10 @@ export class Link {
       if (!(error instanceof ProtocolError)) throw error
       this.drop(error)
     }
-    if (this.#written.size === 0) this.#owner.onIdle()
+    if (this.#written.size > 0) return
+    this.#burst = this.#most
+    this.#most = 0
+    this.#owner.onIdle()
   }
 
   #onReply(reply: Reply): void {
