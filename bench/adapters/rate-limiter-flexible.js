@@ -1,10 +1,10 @@
 /** The peer for rate limits: rate-limiter-flexible, in memory and on Redis (over ioredis). Fixed windows. */
 import { load } from '../load.js'
+import { ioredis } from '../redis.js'
 import { noLock } from './no-lock.js'
 
 /** @typedef {{ consume(key: string, points: number): Promise<unknown> }} RateLimiter */
 /** @typedef {new (options: object) => RateLimiter} RateLimiterClass */
-/** @typedef {{ status: string, disconnect(): void, once(event: string, fn: () => void): void }} Redis */
 
 const RATE = { points: 1_000_000_000, duration: 1 }
 
@@ -42,10 +42,7 @@ export const flexibleRedis = {
   async open({ url }) {
     /** @type {{ RateLimiterRedis: RateLimiterClass }} */
     const { RateLimiterRedis } = await load('rate-limiter-flexible')
-    /** @type {{ Redis: new (url: string) => Redis }} */
-    const { Redis } = await load('ioredis')
-    const redis = new Redis(url)
-    await new Promise((resolve) => redis.once('ready', () => resolve(undefined)))
+    const redis = await ioredis(url)
     return {
       lock: noLock,
       limit: () => asLimit(new RateLimiterRedis({ ...RATE, storeClient: redis, keyPrefix: 'bench' })),
