@@ -3,8 +3,8 @@ import { type Bucket, EMPTY, takeFrom } from '../../core/bucket.ts'
 import type { Demand, Taken } from '../../driver.ts'
 
 interface Kept {
-  readonly bucket: Bucket
-  readonly until: number
+  bucket: Bucket
+  until: number
 }
 
 const SWEEP_AT = 1_024
@@ -15,10 +15,17 @@ export class Buckets {
 
   take(key: string, demand: Demand, now: number): Taken {
     const nowUs = Math.floor(now * 1_000)
-    const { bucket, keepMs, taken } = takeFrom(this.#kept.get(key)?.bucket ?? EMPTY, demand, nowUs)
-    if (keepMs > 0) this.#kept.set(key, { bucket, until: now + keepMs })
-    else this.#kept.delete(key)
-    if (this.#kept.size > this.#sweepAt) this.#sweep(now)
+    const kept = this.#kept.get(key)
+    const { bucket, keepMs, taken } = takeFrom(kept?.bucket ?? EMPTY, demand, nowUs)
+    if (keepMs === 0) {
+      this.#kept.delete(key)
+    } else if (kept === undefined) {
+      this.#kept.set(key, { bucket, until: now + keepMs })
+      if (this.#kept.size > this.#sweepAt) this.#sweep(now)
+    } else {
+      kept.bucket = bucket
+      kept.until = now + keepMs
+    }
     return taken
   }
 

@@ -40,6 +40,7 @@ export interface Limiter {
 }
 
 const KEY_BYTES_MAX = 256
+const NAMES_MAX = 4_096
 /** After an outage the store is asked again so soon; meanwhile an open limiter keeps nobody waiting. */
 const OUTAGE_MS = 1_000
 
@@ -61,6 +62,7 @@ export class StoreLimiter implements Limiter {
   readonly #take: (key: string, demand: Demand) => Promise<Taken>
   readonly #reserves: Reserves | null
   readonly #turns: Turns
+  readonly #names = new Map<string, string>()
   #downUntilMs = Number.NEGATIVE_INFINITY
 
   constructor(core: Core, name: string, settings: LimiterSettings, closers: Closers) {
@@ -96,9 +98,14 @@ export class StoreLimiter implements Limiter {
     return this.#settings.burst
   }
 
-  async take(key: string, cost = 1): Promise<Outcome> {
-    if (cost !== 1) checkCost(cost, this.#settings.burst)
-    return this.#try(this.#keyOf(key), cost)
+  // Not async: on a hot path each promise more is felt.
+  take(key: string, cost = 1): Promise<Outcome> {
+    try {
+      if (cost !== 1) checkCost(cost, this.#settings.burst)
+      return this.#try(this.#keyOf(key), cost)
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
   async look(key: string): Promise<Outcome> {
@@ -178,8 +185,14 @@ export class StoreLimiter implements Limiter {
     return cost === 1 ? demand : { ...demand, cost }
   }
 
+  /** The name of the key's bucket. To check, join and hash a string anew for each take cost as much as the rest of it. */
   #keyOf(key: string): string {
-    return this.#prefix + checkName('a key of a limiter', key, KEY_BYTES_MAX)
+    const known = this.#names.get(key)
+    if (known !== undefined) return known
+    if (this.#names.size >= NAMES_MAX) this.#names.clear()
+    const name = this.#prefix + checkName('a key of a limiter', key, KEY_BYTES_MAX)
+    this.#names.set(key, name)
+    return name
   }
 
   #timedOut(key: string, waitMs: number): AcquireTimeoutError {
