@@ -3,8 +3,8 @@ import type { Entry } from '../../driver.ts'
 import { StoreError } from '../../core/errors.ts'
 import { isZooKeeperError, type ZooKeeperClient, type ZooKeeperError } from './client/index.ts'
 import type { Ground } from './ground.ts'
-import type { Layout, Named } from './layout.ts'
-import { readLine } from './line.ts'
+import type { Layout } from './layout.ts'
+import { readNames } from './line.ts'
 import { encodeNode } from './node-data.ts'
 
 /** A node that was made, and the line it stands in. */
@@ -13,8 +13,8 @@ export interface Taken {
   readonly czxid: bigint
   /** The session that made it; 0n if that one has ended since. */
   readonly sessionId: bigint
-  /** null: nobody but the new one. A rejection: the node stands, the line could not be read. */
-  readonly line: PromiseSettledResult<Named[] | null>
+  /** The names of all in the line. null: nobody but the new one. A rejection: the line could not be read. */
+  readonly names: PromiseSettledResult<readonly string[] | null>
 }
 
 /** Lines that are remembered as shared; the least lately remembered goes first. */
@@ -48,8 +48,8 @@ export class Entrance {
   }
 
   /** What a look at a line has shown: whether the next one to enter should expect others there. */
-  saw(linePath: string, line: readonly Named[]): void {
-    if (line.length <= 1) this.#shared.delete(linePath)
+  saw(linePath: string, names: readonly string[]): void {
+    if (names.length <= 1) this.#shared.delete(linePath)
     else this.#remember(linePath)
   }
 
@@ -71,9 +71,9 @@ export class Entrance {
       // Asked for now: the answer came over a link of the session that made the node, and no other can have come since.
       const sessionId = this.#client.session?.id ?? 0n
       const { mzxid, numChildren } = wrote.stat
-      if (numChildren === 1) return { path: made.path, czxid: mzxid, sessionId, line: ALONE }
-      const [line] = await Promise.allSettled([readLine(this.#client, this.#layout, linePath)])
-      return { path: made.path, czxid: mzxid, sessionId, line }
+      if (numChildren === 1) return { path: made.path, czxid: mzxid, sessionId, names: ALONE }
+      const [names] = await Promise.allSettled([readNames(this.#client, linePath)])
+      return { path: made.path, czxid: mzxid, sessionId, names }
     } catch (error) {
       if (!isRefusedWrite(error)) throw error
       // The ACL lets us make children there, and not write: a list tells as well.
@@ -84,13 +84,13 @@ export class Entrance {
 
   /** In one write, and answered one after the other: the list has the new node, and with it all in front that still live. */
   async #takeAmong(linePath: string, path: string, data: Buffer): Promise<Taken> {
-    const [made, line] = await Promise.allSettled([
+    const [made, names] = await Promise.allSettled([
       this.#client.create2(path, data, this.#create),
-      readLine(this.#client, this.#layout, linePath),
+      readNames(this.#client, linePath),
     ])
     if (made.status === 'rejected') throw made.reason
     const { stat } = made.value
-    return { path: made.value.path, czxid: stat.czxid, sessionId: stat.ephemeralOwner, line }
+    return { path: made.value.path, czxid: stat.czxid, sessionId: stat.ephemeralOwner, names }
   }
 
   get #create(): { readonly mode: 'ephemeralSequential'; readonly acl: Ground['acl'] } {

@@ -5,16 +5,28 @@ import { needsCzxid } from './look.ts'
 
 /** Nobody in it if there is no such line. */
 export async function readLine(client: ZooKeeperClient, layout: Layout, linePath: string): Promise<Named[]> {
-  let children: readonly string[]
+  return parseLine(client, layout, linePath, await readNames(client, linePath))
+}
+
+/** The names of the children alone, in no order. */
+export async function readNames(client: ZooKeeperClient, linePath: string): Promise<readonly string[]> {
   try {
-    children = (await client.getChildren(linePath)).children
+    return (await client.getChildren(linePath)).children
   } catch (error) {
     if (isZooKeeperError(error, 'NoNode')) return []
     throw error
   }
+}
+
+export async function parseLine(
+  client: ZooKeeperClient,
+  layout: Layout,
+  linePath: string,
+  names: readonly string[],
+): Promise<Named[]> {
   const line: Named[] = []
-  for (const child of children) {
-    const named = layout.parse(child)
+  for (const name of names) {
+    const named = layout.parse(name)
     if (named !== null) line.push(named)
   }
   return needsCzxid(line) ? byCzxid(client, linePath, line) : line

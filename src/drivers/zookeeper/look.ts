@@ -20,6 +20,10 @@ export interface Look {
  */
 const NUMBER_MAX = 2 ** 31 - 2 ** 20
 
+/** The same as the server writes it: ten digits, which compare like the numbers. */
+const DIGITS = 10
+const NUMBER_TEXT_MAX = String(NUMBER_MAX)
+
 export function needsCzxid(line: readonly Named[]): boolean {
   return line.some(({ order }) => order < 0 || order >= NUMBER_MAX)
 }
@@ -50,6 +54,38 @@ export function lookFrom(line: readonly Named[], id: string): Look | null {
   }
   const blocking = isGranted(me, { ahead }) ? [] : blockingSet(me, inFront)
   return { ahead, wanted, capacity: oldest.capacity, blocking }
+}
+
+/**
+ * The same for a place that wants the whole line, from the names alone: whoever stands next in front blocks it, whatever
+ * the others are, so that of a hundred only the next and the first are parsed. null: parse them all, there is something
+ * unusual among them.
+ */
+export function glanceFrom(
+  names: readonly string[],
+  mine: string,
+  entry: Pick<Entry, 'weight' | 'capacity'>,
+  parse: (name: string) => Named | null,
+): Look | null {
+  if (entry.weight !== entry.capacity) return null
+  const myNumber = mine.slice(-DIGITS)
+  let [found, wanted] = [false, false]
+  let [next, nextNumber, first, firstNumber] = ['', '', mine, myNumber]
+  for (const name of names) {
+    const number = name.slice(-DIGITS)
+    if (number < '0' || number >= NUMBER_TEXT_MAX) return null
+    if (number > myNumber) wanted = true
+    else if (name === mine) found = true
+    else {
+      if (number >= nextNumber) [next, nextNumber] = [name, number]
+      if (number < firstNumber) [first, firstNumber] = [name, number]
+    }
+  }
+  if (!found) return null
+  if (next === '') return { ahead: 0, wanted, capacity: entry.capacity, blocking: [] }
+  const [blocking, oldest] = [parse(next), parse(first)]
+  if (blocking === null || oldest === null) return null
+  return { ahead: blocking.weight, wanted, capacity: oldest.capacity, blocking: [blocking] }
 }
 
 /**

@@ -6,9 +6,9 @@ import { Blocking } from './blocking.ts'
 import { isZooKeeperError, type WatchEvent, type ZooKeeperClient } from './client/index.ts'
 import { Entrance, type Taken } from './entrance.ts'
 import type { Ground } from './ground.ts'
-import type { Layout, Named } from './layout.ts'
-import { readLine } from './line.ts'
-import { alone, type Look, lookFrom } from './look.ts'
+import type { Layout } from './layout.ts'
+import { parseLine, readNames } from './line.ts'
+import { alone, glanceFrom, type Look, lookFrom } from './look.ts'
 import { decodeNode } from './node-data.ts'
 import { Pulse } from './pulse.ts'
 import { Reaper } from './reaper.ts'
@@ -85,9 +85,9 @@ export class PlaceSession {
     this.#stands(standing, taken.path, taken.czxid, taken.sessionId)
     this.#pulse.answered(asked)
     // The node stands; what it means will be asked for again.
-    if (taken.line.status === 'rejected') throw taken.line.reason
-    const { value: line } = taken.line
-    return this.#admit(standing, line === null ? alone(standing.entry) : this.#look(standing, line), asked)
+    if (taken.names.status === 'rejected') throw taken.names.reason
+    const { value: names } = taken.names
+    return this.#admit(standing, names === null ? alone(standing.entry) : await this.#look(standing, names), asked)
   }
 
   /** Asks again for a place that may stand already: after a lost reply the id in its name tells. */
@@ -106,12 +106,9 @@ export class PlaceSession {
       }
       this.#stands(standing, found.path, found.stat.czxid, found.stat.ephemeralOwner)
     }
-    const [, line] = await Promise.all([
-      this.client.sync('/'),
-      readLine(this.client, this.#around.layout, standing.linePath),
-    ])
+    const [, names] = await Promise.all([this.client.sync('/'), readNames(this.client, standing.linePath)])
     this.#pulse.answered(asked)
-    return this.#admit(standing, this.#look(standing, line), asked)
+    return this.#admit(standing, await this.#look(standing, names), asked)
   }
 
   /** Where these stand now; the answer renews them. */
@@ -123,17 +120,19 @@ export class PlaceSession {
     // lives was proven a moment ago; else what the leader answers proves it. What a follower answers alone does not.
     const proven = standings.every(({ woken }) => woken) ? this.#pulse.justAnswered(asked) : null
     const synced = proven === null ? this.client.sync('/') : null
-    const lines = new Map<string, Promise<Named[]>>()
+    const lines = new Map<string, Promise<readonly string[]>>()
     for (const { linePath } of standings) {
-      if (!lines.has(linePath)) lines.set(linePath, readLine(this.client, this.#around.layout, linePath))
+      if (!lines.has(linePath)) lines.set(linePath, readNames(this.client, linePath))
     }
     const marks = standings.map((standing) => (standing.dirty ? this.#readOwn(standing) : undefined))
-    const [, ...listings] = await Promise.all([synced, ...lines.values(), ...marks])
+    await Promise.all([synced, ...lines.values(), ...marks])
     if (proven === null) this.#pulse.answered(asked)
-    const listed = new Map([...lines.keys()].map((line, i) => [line, listings[i] as Named[]]))
-    return standings.map((standing) => {
-      return this.#placed(standing, this.#look(standing, listed.get(standing.linePath) ?? []), proven ?? asked)
-    })
+    return Promise.all(
+      standings.map(async (standing) => {
+        const names = (await lines.get(standing.linePath)) ?? []
+        return this.#placed(standing, await this.#look(standing, names), proven ?? asked)
+      }),
+    )
   }
 
   /** Gives a place up. Rejects if nobody could confirm it; then it goes on by itself. */
@@ -198,9 +197,12 @@ export class PlaceSession {
     )
   }
 
-  #look(standing: Standing, line: readonly Named[]): Look | null {
-    this.#entrance.saw(standing.linePath, line)
-    return lookFrom(line, standing.entry.id)
+  async #look(standing: Standing, names: readonly string[]): Promise<Look | null> {
+    const { entry, linePath, path } = standing
+    const { layout } = this.#around
+    this.#entrance.saw(linePath, names)
+    const glance = glanceFrom(names, path.slice(linePath.length + 1), entry, (name) => layout.parse(name))
+    return glance ?? lookFrom(await parseLine(this.client, layout, linePath, names), entry.id)
   }
 
   /** Judges one look at the line. */

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { isGranted } from '../../../src/driver.ts'
 import type { Named } from '../../../src/drivers/zookeeper/layout.ts'
-import { grantedOf, inOrder, lookFrom, needsCzxid } from '../../../src/drivers/zookeeper/look.ts'
+import { LineLayout } from '../../../src/drivers/zookeeper/layout.ts'
+import { glanceFrom, grantedOf, inOrder, lookFrom, needsCzxid } from '../../../src/drivers/zookeeper/look.ts'
 
 function line(capacity: number, ...weights: readonly number[]): Named[] {
   return weights.map((weight, i) => ({ name: `n${i}`, id: `id${i}`, weight, capacity, order: i }))
@@ -68,4 +69,48 @@ test('numbers near the end of 32 bits, and past it, are not trusted', () => {
   expect(needsCzxid(at(2_000_000_000))).toBe(false)
   expect(needsCzxid(at(2 ** 31 - 1))).toBe(true)
   expect(needsCzxid(at(-(2 ** 31)))).toBe(true)
+})
+
+describe('from the names alone', () => {
+  const layout = new LineLayout('x')
+  const name = (i: number, weight = 1, capacity = 1): string =>
+    `p-${String(i).padStart(32, '0')}-${weight}-${capacity}-${String(i).padStart(10, '0')}`
+  const glance = (names: readonly string[], mine: string, weight = 1, capacity = 1): ReturnType<typeof glanceFrom> =>
+    glanceFrom(names, mine, { weight, capacity }, (each) => layout.parse(each))
+
+  test('it says what the whole look says of who blocks and who is behind', () => {
+    const names = [7, 3, 12, 9, 100].map((i) => name(i))
+    for (const mine of names) {
+      const line = names.flatMap((each) => layout.parse(each) ?? [])
+      const whole = lookFrom(line, mine.slice(2, 34))
+      const { wanted, capacity, blocking } = glance(names, mine) ?? {}
+      expect({ wanted, capacity, blocking }).toEqual({
+        wanted: whole?.wanted,
+        capacity: whole?.capacity,
+        blocking: whole?.blocking,
+      })
+    }
+  })
+
+  test('another capacity is seen at the first, not at the next', () => {
+    expect(glance([name(1, 1, 5), name(2), name(3)], name(3))).toMatchObject({ capacity: 5, ahead: 1 })
+  })
+
+  test('a writer behind a reader waits', () => {
+    expect(glance([name(1, 1, 9), name(2, 9, 9)], name(2, 9, 9), 9, 9)).toMatchObject({ ahead: 1, capacity: 9 })
+  })
+
+  test.each([
+    ['shared places', [name(1), name(2)], name(2), 1, 2],
+    ['not among them', [name(1)], name(2), 1, 1],
+    ['a stranger next', ['x0000000001', name(2)], name(2), 1, 1],
+    ['a stranger first', ['x0000000000', name(1), name(2)], name(2), 1, 1],
+    ['no number', ['note', name(2)], name(2), 1, 1],
+    ['near the last number', [name(2), `${name(3).slice(0, -10)}2147483647`], name(2), 1, 1],
+    ['past the last number', [name(2), `${name(3).slice(0, -10)}-2147483648`], name(2), 1, 1],
+    ['just past it', [name(2), `${name(3).slice(0, -10)}-000000005`], name(2), 1, 1],
+    ['one number twice', [name(2), `q${name(2)}`], name(2), 1, 1],
+  ] as const)('%s: parsed after all', (_, names, mine, weight, capacity) => {
+    expect(glance(names, mine, weight, capacity)).toBeNull()
+  })
 })

@@ -73,6 +73,11 @@ export class JuteWriter {
   }
 }
 
+const LENGTH_BYTES = 4
+// The lengths between the names are in it, too: one of 128 bytes or more is taken for what it is not, and costs a little.
+// oxlint-disable-next-line no-control-regex
+const ASCII = /^[\u0000-\u007f]*$/
+
 /** Reads one frame; every read past its end is a MalformedReplyError, never a short value. */
 export class JuteReader {
   #bytes: Buffer
@@ -111,11 +116,23 @@ export class JuteReader {
     return this.#bytes.toString('utf8', start, start + length)
   }
 
+  /** Names are mostly ASCII: then one decoding for all of them, and a cut for each, instead of two calls for each. */
   ustrings(): string[] {
     const count = this.#length()
-    const values: string[] = []
-    for (let i = 0; i < count; i++) values.push(this.ustring())
-    return values
+    const start = this.#at
+    const ends: number[] = []
+    for (let i = 0; i < count; i++) {
+      this.#advance(this.#length())
+      ends.push(this.#at)
+    }
+    const text = this.#bytes.toString('latin1', start, this.#at)
+    const isAscii = ASCII.test(text)
+    let from = start + LENGTH_BYTES
+    return ends.map((end) => {
+      const value = isAscii ? text.slice(from - start, end - start) : this.#bytes.toString('utf8', from, end)
+      from = end + LENGTH_BYTES
+      return value
+    })
   }
 
   #length(): number {
