@@ -1,7 +1,7 @@
 /** The asking side of an HTTP guard. */
 import type { Held } from '../../core/held.ts'
-import type { Proof } from '../proof.ts'
-import { FENCE_HEADER, fenceHeaders } from './header.ts'
+import { formatProof, type Proof, proofOf } from '../proof.ts'
+import { FENCE_HEADER } from './header.ts'
 import { PROBLEM_MEDIA_TYPE, readStale } from './problem.ts'
 
 /** `fetch` in the name of a hold: sends its token, and throws StaleTokenError when the service refuses it. */
@@ -11,12 +11,13 @@ export async function fencedFetch(
   init: RequestInit = {},
 ): Promise<Response> {
   const headers = new Headers(init.headers ?? (input instanceof Request ? input.headers : undefined))
-  headers.set(FENCE_HEADER, fenceHeaders(held)[FENCE_HEADER] as string)
+  const proof = proofOf(held)
+  headers.set(FENCE_HEADER, formatProof(proof))
   const response = await fetch(input, { ...init, headers })
   if (response.status !== 409 || response.headers.get('content-type')?.startsWith(PROBLEM_MEDIA_TYPE) !== true) {
     return response
   }
-  const stale = readStale(parse(await response.clone().text()))
+  const stale = readStale(parse(await response.clone().text()), proof.line)
   if (stale !== null) throw stale
   return response
 }

@@ -43,7 +43,6 @@ export class Gate {
   /** Resolves when the request may begin; what it gives ends its turn. Rejects with StaleTokenError. */
   async enter(resource: string, proof: Proof): Promise<() => void> {
     const { turn, ready } = this.#join(resource, proof)
-    turn.count++
     await ready
     const { turn: current } = this.#entries.get(resource) as Entry
     if (current !== turn) {
@@ -70,6 +69,8 @@ export class Gate {
       last?.turn.proof.token === proof.token
         ? last
         : { turn: new Turn(proof), ready: last?.turn.end() ?? Promise.resolve() }
+    // Counted before anything is forgotten, or it could be this one.
+    entry.turn.count++
     this.#entries.set(resource, entry)
     this.#shrink()
     return entry

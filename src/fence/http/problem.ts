@@ -44,11 +44,11 @@ export function problemHeaders(): Record<string, string> {
 }
 
 /** Reads a stale problem back; null: it is none. */
-export function readStale(document: unknown): StaleTokenError | null {
+export function readStale(document: unknown, line: string): StaleTokenError | null {
   if (typeof document !== 'object' || document === null) return null
   const { type, detail, given, newest } = document as Record<string, unknown>
   if (type !== STALE_TYPE || !isDecimal(given) || !isDecimal(newest)) return null
-  return new StaleTokenError(String(detail), { given: BigInt(given), newest: BigInt(newest) })
+  return new StaleTokenError(String(detail), { line, given: BigInt(given), newest: BigInt(newest) })
 }
 
 function isDecimal(value: unknown): value is string {

@@ -51,6 +51,15 @@ describe('the gate of an HTTP guard', () => {
   })
 })
 
+test('a gate that is full of requests at work still lets another one in', async () => {
+  const gate = new Gate(1)
+  const first = await gate.enter('a', proof(5n))
+  const second = await gate.enter('b', proof(5n))
+  await expect(gate.enter('a', proof(4n))).rejects.toMatchObject({ newest: 5n })
+  first()
+  second()
+})
+
 test('options that are wrong are refused at once', () => {
   const resource = (): string => 'r'
   for (const options of [
