@@ -161,6 +161,8 @@ class Lane implements Seat {
   end(): Promise<void> {
     this.isOpen = false
     this.#watchdog.stop()
+    // Somebody awaits this: an idle connection, which lets the process end, must not end it here.
+    this.#hold(true)
     return new Promise((resolve) => {
       // A connection that is broken can't say farewell, and need not.
       this.#connection.end(() => resolve())

@@ -6,11 +6,15 @@ import type { Names } from './names.ts'
 const PASSING = new Set(['57P01', '57P02', '57P03', '57P05', '53300', '57014', '55P03', '40001', '40P01', '25P03'])
 /** No such table, function, schema, column. */
 const NO_SCHEMA = new Set(['42P01', '42883', '3F000', '42703'])
+const POOLER =
+  'a transaction pooler is in between: give a `postgres` object with `prepare: false`, or use the package pg, which notices it'
 const ADVICE: Record<string, string> = {
   '25006':
     'the server takes no writes: it is a replica, or the role or database is read-only. Give the URL of the primary',
   '42501':
     "the role may not do this. Run `holdfast migrate --store URL --print` as the tables' owner, and grant the role their use",
+  '26000': POOLER,
+  '42P05': POOLER,
   HF001:
     "transactions must be read committed: ALTER ROLE … SET default_transaction_isolation TO 'read committed', or give Holdfast its own pool",
 }
@@ -23,6 +27,12 @@ export function isVictim(error: unknown): boolean {
 
 export function isSchemaMissing(error: unknown): boolean {
   return NO_SCHEMA.has(codeOf(error))
+}
+
+/** 26000: no such prepared statement; 42P05: there is one already, of somebody else. A pooler is in between. */
+export function isLostPreparation(error: unknown): boolean {
+  const code = codeOf(error)
+  return code === '26000' || code === '42P05'
 }
 
 /** Never carries a URL or a password: the server's messages name neither. */

@@ -125,6 +125,8 @@ class Lane {
 
   async end(): Promise<void> {
     this.#watchdog.stop()
+    // Somebody awaits this: an idle connection, which lets the process end, must not end it here.
+    this.#client.ref()
     await this.#client.end()
   }
 

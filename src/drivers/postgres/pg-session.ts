@@ -4,6 +4,7 @@ import type { Client, QueryConfig } from 'pg'
 import { answerWithin } from '../sql/deadline.ts'
 import { missingClient } from '../sql/missing.ts'
 import type { PgPool } from './clients.ts'
+import { isLostPreparation } from './failure.ts'
 import { type Answer, PgLanes } from './lanes.ts'
 import type { Hearing, Session, Statement } from './session.ts'
 
@@ -121,6 +122,8 @@ class Ear {
     if (this.#timer !== null) clearTimeout(this.#timer)
     const client = this.#client
     this.#client = null
+    // Somebody awaits this: a connection that lets the process end must not end it here.
+    client?.ref()
     await client?.end()
   }
 
@@ -169,12 +172,6 @@ class Ear {
 
 /** The connection was never up, or is broken: that its farewell fails too says nothing new. */
 function ignored(): void {}
-
-/** 26000: no such prepared statement; 42P05: there is one already, of somebody else. */
-function isLostPreparation(error: unknown): boolean {
-  const { code } = error as { readonly code?: unknown }
-  return code === '26000' || code === '42P05'
-}
 
 export async function loadPg(): Promise<typeof Pg> {
   try {

@@ -89,7 +89,7 @@ class PostgresJsSession implements Session {
     const ask = async (): Promise<PostgresRows> => {
       const sql = await this.#open()
       // Not prepared by force: the object's own `prepare` option, off behind a pooler, stays in force.
-      return sql.unsafe(statement.text, values as never[], preparing(sql)).values()
+      return sql.unsafe(statement.text, values as never[], { prepare: isPreparing(sql) }).values()
     }
     // Its sockets let the process end; the timer does not, while somebody awaits an answer.
     return answerWithin(ask(), this.#options.timeoutMs, 'postgres')
@@ -135,7 +135,7 @@ class PostgresJsSession implements Session {
   }
 }
 
-function preparing(sql: PostgresSql): { prepare: boolean } {
+function isPreparing(sql: PostgresSql): boolean {
   const { options } = sql as PostgresSql & { readonly options?: { readonly prepare?: boolean } }
-  return { prepare: options?.prepare !== false }
+  return options?.prepare !== false
 }

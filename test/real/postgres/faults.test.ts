@@ -86,6 +86,25 @@ describe('connections that break', () => {
     expect(await pushed).toBe(place?.token)
   })
 
+  test("the user's own pool, and a URL to listen at, which goes past its pooler: pushes arrive", async () => {
+    const pool = new Pool({ connectionString: bench.url, max: 2 })
+    pool.on('error', () => {})
+    const driver = raw(pool, { listenUrl: bench.url, pollMs: { min: 60_000, max: 60_000 } })
+    expect(driver.traits.push).toBe('answer')
+    expect(raw(pool).traits.push).toBe('hint')
+    const line = name()
+    const [holder, waiter] = [entry(line), entry(line)]
+    const pushed = new Promise<unknown>((resolve) => {
+      void Promise.resolve(driver.watch(line, waiter.id, (push) => push && resolve(push.token)))
+    })
+    await driver.enter(holder, true)
+    const place = await driver.enter(waiter, true)
+    await driver.leave(holder)
+    expect(await pushed).toBe(place?.token)
+    await driver.close()
+    await pool.end()
+  })
+
   test('a restart of the server while held: the hold is kept, and tokens rise', async () => {
     const hf = await hold()
     const line = name()

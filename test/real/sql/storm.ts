@@ -1,9 +1,11 @@
 /** Real processes at work on one server, undisturbed and in a storm: the cases for both servers. */
+import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { afterAll, expect, test } from 'vitest'
 import { Crew, type Order } from './crew.ts'
 
@@ -18,6 +20,7 @@ export interface Stormy {
   restart(): Promise<void>
 }
 
+const run = promisify(execFile)
 const LINE = 'counted'
 
 export function stormCases({ url, clients, makeTable, counted, terminate, restart }: Stormy): void {
@@ -43,6 +46,21 @@ export function stormCases({ url, clients, makeTable, counted, terminate, restar
     }
     expect(await counted()).toEqual({ n: 80, version: 80, cell: 80 })
   }, 120_000)
+
+  test('a process that closes the store goes on behind it, and ends by itself', async () => {
+    const index = new URL('../../../dist/src/index.js', import.meta.url).href
+    const code = `import { holdfast } from ${JSON.stringify(index)}
+      const [a, b] = [await holdfast(process.argv[1]), await holdfast(process.argv[1])]
+      const held = await a.mutex('closing').acquire()
+      const next = b.mutex('closing').acquire()
+      await held.release()
+      await (await next).release()
+      await a.close()
+      await b.close()
+      console.log('closed')`
+    const { stdout } = await run(process.execPath, ['--input-type=module', '-e', code, url()])
+    expect(stdout).toBe('closed\n')
+  }, 60_000)
 
   test('the server is restarted, sessions are ended, clocks are wrong: one at a time, and tokens rise', async () => {
     const line = `storm ${randomBytes(6).toString('hex')}`
