@@ -157,16 +157,17 @@ const REDIS = [
   { scenario: 'idle', case: 'n=1000', adapter: 'holdfast-strict', metric: 'callsPerS', atMost: 5 },
 ].map((bar) => ({ store: 'redis', ...bar }))
 
-/** @param {string} store @returns {readonly Bar[]} */
-const sqlServer = (store) =>
+/** @param {string} store @param {string} session the raw lock of a session @returns {readonly Bar[]} */
+const sqlServer = (store, session) =>
   [
-    ...['c=1', 'c=16', 'c=256'].map((tasks) => ({
-      scenario: 'uncontended',
-      case: tasks,
-      metric: 'pairsPerS',
-      of: `raw-${store}`,
-      atLeast: 0.75,
-    })),
+    ...['c=1', 'c=16', 'c=256'].flatMap((tasks) => {
+      const pairs = { scenario: 'uncontended', case: tasks, metric: 'pairsPerS' }
+      return [
+        { ...pairs, of: `raw-${store}`, atLeast: 0.75 },
+        { ...pairs, of: `verrou-${store}`, atLeast: 1.3 },
+        { ...pairs, adapter: `holdfast-${store}-session`, of: session, atLeast: 0.85 },
+      ]
+    }),
     {
       scenario: 'contended',
       case: 'n=100',
@@ -189,6 +190,6 @@ export const bars = [
   ...REDIS_LIMITS,
   ...ZOOKEEPER,
   ...ETCD,
-  ...sqlServer('postgres'),
-  ...sqlServer('mysql'),
+  ...sqlServer('postgres', 'raw-advisory'),
+  ...sqlServer('mysql', 'raw-getlock'),
 ]

@@ -14,6 +14,8 @@ import { redisSemaphore, redlock4, redlock5, redlockUniversal, sesamecare, verro
 import { leastSqlite, rawSqlite } from './raw-sqlite.js'
 import { flexibleMemory, flexibleRedis } from './rate-limiter-flexible.js'
 import { rawZookeeper } from './raw-zookeeper.js'
+import { mysqlSession, postgresSession, rawAdvisory, rawGetLock } from './sessions.js'
+import { verrouMysql, verrouPostgres } from './verrou.js'
 import { zkRecipe } from './zk-recipe.js'
 
 /** @type {readonly import('../adapter.ts').Adapter[]} */
@@ -37,7 +39,13 @@ export const adapters = [
   verrou,
   redlockUniversal,
   rawPostgres,
+  rawAdvisory,
+  postgresSession,
+  verrouPostgres,
   rawMysql,
+  rawGetLock,
+  mysqlSession,
+  verrouMysql,
   rawZookeeper,
   nodeZookeeperClient,
   zkRecipe,
