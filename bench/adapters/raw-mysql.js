@@ -25,8 +25,7 @@ export const rawMysql = {
           async acquire() {
             const owner = `${process.pid}.${++count}`
             for (;;) {
-              const [{ affectedRows }] = await pool.execute('INSERT IGNORE INTO raw_lock VALUES (?, ?)', [name, owner])
-              if (affectedRows === 1) return owner
+              if (await insert(pool, name, owner)) return owner
               await new Promise((resolve) => setTimeout(resolve, POLL_MS))
             }
           },
@@ -36,4 +35,15 @@ export const rawMysql = {
       close: () => pool.end(),
     }
   },
+}
+
+/** False: somebody has it, or the two got into each other's way in the index; both ask again. @param {Pool} pool @param {string} name @param {string} owner */
+async function insert(pool, name, owner) {
+  try {
+    const [{ affectedRows }] = await pool.execute('INSERT IGNORE INTO raw_lock VALUES (?, ?)', [name, owner])
+    return affectedRows === 1
+  } catch (error) {
+    if (error instanceof Error && 'errno' in error && error.errno === 1213) return false
+    throw error
+  }
 }
