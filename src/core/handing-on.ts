@@ -30,7 +30,9 @@ interface Deed {
 /** Moves a place to an id of nobody's, and writes down what its heir must know. The caller has ended its own hold of it. */
 export async function writeDeed(core: Core, spec: Spec, lease: Lease, counter: number): Promise<string> {
   const id = core.runtime.randomId()
-  const place = await insist(core, lease, () => rename(core, { ...lease.entry, outlives: true }, id))
+  const place = await insist(core, lease.sinceMonoMs + usableMs(lease.ttlMs), () =>
+    rename(core, { ...lease.entry, outlives: true }, id),
+  )
   if (place === null) {
     throw new LockLostError(`line ${JSON.stringify(spec.name)} was lost before it could be handed on`, {
       line: spec.name,
@@ -54,12 +56,12 @@ export async function adopt(core: Core, text: string, base: LockSettings): Promi
   const lease = new Lease(makeEntry(spec, runtime.randomId()), ttlMs, early)
   const { entry } = lease
   // Until then the place may stand, if it was handed on just now.
-  lease.sinceMonoMs = runtime.now()
+  const until = runtime.now() + usableMs(ttlMs)
   const watch = async (): Promise<Stop> => core.driver.watch(line, entry.id, (push) => lease.listener.woke(push))
-  lease.stop = await insist(core, lease, watch)
+  lease.stop = await insist(core, until, watch)
   let place: Place | null
   try {
-    place = await insist(core, lease, () => rename(core, { ...entry, id: deed.id }, entry.id))
+    place = await insist(core, until, () => rename(core, { ...entry, id: deed.id }, entry.id))
   } catch (error) {
     lease.unwatch()
     core.reaper.drop(entry)
@@ -102,9 +104,8 @@ function rename(core: Core, entry: Lease['entry'], id: string): Promise<Place | 
 }
 
 /** Asks until there is an answer, or until the lease must have lapsed: asked again with the same id it answers the same. */
-async function insist<T>(core: Core, lease: Lease, ask: () => Promise<T>): Promise<T> {
+async function insist<T>(core: Core, until: number, ask: () => Promise<T>): Promise<T> {
   const { runtime } = core
-  const until = lease.sinceMonoMs + usableMs(lease.ttlMs)
   for (;;) {
     try {
       return await ask()
