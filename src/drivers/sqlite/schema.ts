@@ -109,6 +109,8 @@ export function prepareFile(engine: Engine, path: string, host: Host): void {
 
 /** True: the file is empty. Reads only, since a file that is not ours must stay as it is. */
 function check(engine: Engine, path: string): boolean {
+  // Counted first: another process may make the tables between two of these reads, and its commit brings the mark along.
+  const { n } = engine.prepare('SELECT count(*) AS n FROM sqlite_schema').get() as { readonly n: number }
   const application = pragma(engine, 'application_id')
   const version = pragma(engine, 'user_version')
   if (application === APPLICATION_ID) {
@@ -117,7 +119,6 @@ function check(engine: Engine, path: string): boolean {
       `sqlite: ${path} was made by a newer Holdfast (schema ${version}, this one knows ${VERSION}); upgrade this one`,
     )
   }
-  const { n } = engine.prepare('SELECT count(*) AS n FROM sqlite_schema').get() as { readonly n: number }
   if (application === 0 && version === 0 && n === 0) return true
   throw new StoreError(`sqlite: ${path} is a database of another program; give Holdfast a file of its own`)
 }
