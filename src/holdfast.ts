@@ -25,6 +25,8 @@ import { type LimiterOptions, resolveLimiter } from './primitives/limiter/option
 import { type Latch, StoreLatch } from './primitives/latch.ts'
 import { LineMultiLock, type MultiLock } from './primitives/multi.ts'
 import { mutex } from './primitives/mutex.ts'
+import { Job, JOBS_KEY, type JobRun } from './primitives/once/job.ts'
+import { type Once, type OnceOptions, ScheduledOnce, splitOnce } from './primitives/once/once.ts'
 import { type RwLock, rwLock } from './primitives/rw-lock.ts'
 import { type Segments, type SegmentsOptions, StoreSegments } from './primitives/segments.ts'
 import { type Semaphore, semaphore } from './primitives/semaphore.ts'
@@ -43,6 +45,12 @@ export interface Holdfast extends AsyncDisposable {
   election(name: string, options?: ElectionOptions): Election
   /** Several locks as one, all or nothing; also of several instances. */
   all(locks: readonly Lock[]): MultiLock
+  /** A job on a schedule that runs once per period, whichever process comes first. */
+  once(name: string, options: OnceOptions): Once
+  /** The same job without a schedule: for whoever is called at the right time, and to see its last run. */
+  job(name: string, options?: LockOptions): Job
+  /** The last run of every job. */
+  jobs(): Promise<Readonly<Record<string, JobRun>>>
   /** Opens once `count` have counted down; 1 to 1 000 000. All users of the name must agree on the number. */
   latch(name: string, count: number, options?: LockOptions): Latch
   /** Lets `parties` go on together, again and again; 1 to 1 000. All users of the name must agree on the number. */
@@ -113,6 +121,19 @@ class Instance implements Holdfast {
   all(locks: readonly Lock[]): MultiLock {
     this.#core.assertOpen()
     return new LineMultiLock(locks)
+  }
+
+  once(name: string, options: OnceOptions): Once {
+    const { lock, own } = splitOnce(options)
+    return new ScheduledOnce(this.#core, checkName('the name of a job', name), own, this.#resolve(lock), this.#closers)
+  }
+
+  job(name: string, options?: LockOptions): Job {
+    return new Job(this.#core, checkName('the name of a job', name), this.#resolve(options))
+  }
+
+  async jobs(): Promise<Readonly<Record<string, JobRun>>> {
+    return (await this.cell<Record<string, JobRun>>(JOBS_KEY).read()).value ?? {}
   }
 
   latch(name: string, count: number, options?: LockOptions): Latch {

@@ -1,11 +1,14 @@
 /** `holdfast ls`: the lines that somebody stands in. */
+import { UnsupportedError } from '../core/errors.ts'
 import type { LineView } from '../driver.ts'
+import type { Holdfast } from '../holdfast.ts'
+import type { JobRun } from '../primitives/once/job.ts'
 import type { Given, Syntax } from './args.ts'
 import { STORE_HELP } from './command.ts'
 import { EXIT } from './exit.ts'
 import { isStyled, print } from './output.ts'
 import { withStore } from './store.ts'
-import { lineJson, lineTable } from './view.ts'
+import { jobTable, lineJson, lineTable } from './view.ts'
 
 export const syntax: Syntax = {
   command: 'ls',
@@ -14,13 +17,14 @@ export const syntax: Syntax = {
   runs: false,
 }
 
-export const help: string = `Lists the lines that somebody holds or waits for.
+export const help: string = `Lists the lines that somebody holds or waits for, and the last runs of scheduled jobs.
 
 Usage: holdfast ls [PREFIX] [--store URL] [--json]
 
   PREFIX          only lines whose names begin with it
 ${STORE_HELP}
-  --json          one object a line: { name, capacity, holders, waiters }; tokens are decimal strings
+  --json          one object a line: { name, capacity, holders, waiters }; tokens are decimal strings;
+                  then one for each job: { job, periodMs, startedMs, endedMs, ok, host, pid }
 
 Examples:
   holdfast ls
@@ -35,10 +39,26 @@ export function execute(given: Given): Promise<number> {
       if (given.flags.has('json')) print(lineJson(line))
       else lines.push(line)
     }
-    if (given.flags.has('json')) return EXIT.ok
+    const jobs = await jobsOf(hf, prefix)
+    if (given.flags.has('json')) {
+      for (const [job, run] of jobs) print(JSON.stringify({ job, ...run }))
+      return EXIT.ok
+    }
     lines.sort((a, b) => (a.name < b.name ? -1 : 1))
     if (lines.length > 0) print(lineTable(lines, isStyled()))
-    else print(prefix === '' ? 'nobody holds or waits' : `nobody holds or waits in a line beginning with ${prefix}`)
+    if (jobs.length > 0) print(`${lines.length > 0 ? '\n' : ''}${jobTable(jobs, Date.now(), isStyled())}`)
+    if (lines.length + jobs.length === 0)
+      print(prefix === '' ? 'nobody holds or waits' : `nobody holds or waits in a line beginning with ${prefix}`)
     return EXIT.ok
   })
+}
+
+async function jobsOf(hf: Holdfast, prefix: string): Promise<[name: string, run: JobRun][]> {
+  try {
+    return Object.entries(await hf.jobs()).filter(([name]) => name.startsWith(prefix))
+  } catch (error) {
+    // A store without cells has no jobs.
+    if (error instanceof UnsupportedError) return []
+    throw error
+  }
 }

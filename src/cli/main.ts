@@ -10,6 +10,7 @@ import { complain, debug, print } from './output.ts'
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   run: () => import('./run.ts'),
   elect: () => import('./elect.ts'),
+  once: () => import('./once.ts'),
   ls: () => import('./ls.ts'),
   show: () => import('./show.ts'),
   break: () => import('./break.ts'),
@@ -26,6 +27,7 @@ Usage: holdfast COMMAND …
 
   run NAME -- program …    runs a program while holding a lock
   elect NAME -- program …  runs a program while leading, again after each loss
+  once NAME --every 1h -- program …  runs a program once per period, on whichever machine
   ls [PREFIX]              lists the lines that somebody holds or waits for
   show NAME                shows who holds a line, and who waits for it
   break NAME               takes a line from its holders

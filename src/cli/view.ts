@@ -1,5 +1,6 @@
 /** Lines and places as the command line shows them. */
 import type { LineView, PlaceView } from '../driver.ts'
+import type { JobRun } from '../primitives/once/job.ts'
 import { formatDuration } from './duration.ts'
 import { type Column, table } from './table.ts'
 
@@ -86,4 +87,29 @@ function weight(value: number, capacity: number): string {
 export function who(place: PlaceView): string {
   const process = `${place.host === '' ? '?' : place.host}:${place.pid === 0 ? '?' : place.pid}`
   return place.label === '' ? process : `${place.label} (${process})`
+}
+
+/** The last runs of scheduled jobs. */
+export function jobTable(
+  jobs: readonly (readonly [name: string, run: JobRun])[],
+  nowMs: number,
+  styled: boolean,
+): string {
+  const columns: Column[] = [
+    { title: 'JOB' },
+    { title: 'LAST RUN' },
+    { title: 'AGO', align: 'right' },
+    { title: 'TOOK', align: 'right' },
+    { title: 'OUTCOME' },
+    { title: 'ON' },
+  ]
+  const rows = jobs.map(([name, run]) => [
+    name,
+    new Date(run.startedMs).toISOString(),
+    formatDuration(Math.max(0, nowMs - run.startedMs)),
+    run.endedMs === null ? '-' : formatDuration(Math.max(0, run.endedMs - run.startedMs)),
+    run.ok === null ? 'running, or died' : run.ok ? 'ok' : 'failed',
+    `${run.host}:${run.pid}`,
+  ])
+  return table(columns, rows, styled)
 }

@@ -72,7 +72,9 @@ export class RemoteDriver implements Driver, Voucher {
     if (can.includes('take')) this.take = (key, demand) => this.#call('take', [key, demand])
     if (can.includes('setup')) this.setup = () => this.#call('setup', [])
     worker.on('message', (reply: Reply) => this.#receive(reply))
-    worker.on('error', (error) => this.#end(new StoreUnreachableError(`the heartbeat worker failed: ${error.message}`)))
+    worker.on('error', (error: Error) =>
+      this.#end(new StoreUnreachableError(`the heartbeat worker failed: ${error.message}`)),
+    )
     worker.on('exit', () => this.#end(new StoreUnreachableError('the heartbeat worker has ended')))
     worker.unref()
     this.#signs = setInterval(() => this.#sign(), Math.min(SIGN_MS_MAX, silenceMs / 4))

@@ -1,0 +1,58 @@
+/** `holdfast once`: runs a program unless somebody, on any machine, has run it in this period. */
+import { checkName } from '../core/check.ts'
+import { UsageError } from '../core/errors.ts'
+import { checkEvery, periodOf } from '../primitives/once/once.ts'
+import type { Given, Syntax } from './args.ts'
+import { runChild } from './child.ts'
+import { STORE_HELP } from './command.ts'
+import { formatDuration, parseDuration } from './duration.ts'
+import { EXIT } from './exit.ts'
+import { complain } from './output.ts'
+import { withStore } from './store.ts'
+
+export const syntax: Syntax = {
+  command: 'once',
+  options: { store: 'value', every: 'value', rerun: 'flag', quiet: 'flag' },
+  operands: ['NAME'],
+  runs: true,
+}
+
+export const help: string = `Runs a program unless somebody, on any machine, has run it in this period.
+
+Usage: holdfast once NAME --every 1h [options] -- program [argument …]
+
+  --every 1h      the period; it begins at whole multiples of itself since 1970, in UTC
+  --rerun         run again if the process that ran it in this period died in the middle
+  --quiet         say nothing when there is nothing to do
+${STORE_HELP}
+
+Put the same line into the crontab of every machine: the first to come runs it. The period is told by each machine's own
+clock, so clocks may differ by less than a period. It is written down before the program starts: a program that fails,
+or dies, is not run again before the next period, unless --rerun is given. The last runs are shown by \`holdfast ls\`.
+
+Exit code: the program's own, 0 when somebody else has run it, and
+  64 usage · 69 store out of reach · 70 internal · 126 program can't be run · 127 program not found
+
+Example, in a crontab:
+  0 * * * *  holdfast once hourly-report --every 1h --store redis://locks:6379 -- ./report.sh`
+
+export async function execute(given: Given): Promise<number> {
+  const name = checkName('NAME', given.operands[0])
+  const every = given.values.get('every')
+  if (every === undefined) throw new UsageError('--every says how often, such as --every 1h; see holdfast once --help')
+  const everyMs = checkEvery(parseDuration('--every', every))
+  return withStore(given, async (hf) => {
+    let code: number = EXIT.ok
+    const job = hf.job(name)
+    const ran = await job.attempt(periodOf(everyMs, Date.now()), given.flags.has('rerun'), async () => {
+      code = await runChild(given.program)
+    })
+    if (!ran && !given.flags.has('quiet')) {
+      const last = await job.lastRun()
+      const ago =
+        last === null ? '' : `, ${formatDuration(Math.max(0, Date.now() - last.startedMs))} ago on ${last.host}`
+      complain(`${name} has been run in this period${ago}`)
+    }
+    return code
+  })
+}
