@@ -192,7 +192,7 @@ export class EtcdDriver implements EtcdStore {
   async #enter(entry: Entry, alone: boolean): Promise<Place | null> {
     const value = placeValue(entry, this.#runtime.wallNow())
     const timeoutMs = Math.min(this.#timeoutMs, Math.max(entry.ttlMs, 1_000))
-    for (let tries = 1; ; tries++) {
+    for (let isLeaseNew = false; ; ) {
       const lease = this.#leases.ready(entry.ttlMs) ?? (await this.#leases.fresh(entry.ttlMs))
       if (this.#graves.has(entry.id)) return null
       // Counted from before this request: were it taken from a keep-alive sent after the place was made, a place that was
@@ -201,16 +201,22 @@ export class EtcdDriver implements EtcdStore {
       const standing = this.#standings.add(entry, lease)
       this.#tenures.begin()
       try {
-        const answer = await this.#client.txn(this.#look.enterTxn(standing, lease, value, alone), { timeoutMs })
+        const { calm } = standing.slot
+        const isShort = alone || calm.isLikely
+        const how = isShort ? 'aloneTxn' : 'behindTxn'
+        const answer = await this.#client.txn(this.#look[how](standing, lease, value), { timeoutMs })
         const seen = this.#look.entered(standing, lease, answer)
+        calm.found('token' in seen && seen.front === 0)
         if ('token' in seen) return this.#entered(standing, seen, since)
         if (seen.isThere) return (await this.#touching.touch([entry]))[0] ?? null
+        if (isShort && !alone) continue
         this.#forget(standing)
         this.#look.checkCapacity(entry, seen.oldest)
         if (alone) return null
         throw new StoreError(`etcd: line ${JSON.stringify(entry.line)} refused a place for no known reason`)
       } catch (error) {
-        if (isLeaseGone(error) && tries === 1) {
+        if (isLeaseGone(error) && !isLeaseNew) {
+          isLeaseNew = true
           this.#leases.lapsed(lease)
           continue
         }

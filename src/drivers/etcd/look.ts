@@ -12,6 +12,8 @@ export interface Sight {
   /** The lease that the place hangs on. */
   readonly leaseId: bigint
   readonly ahead: number
+  /** How many of those in front were seen; there may be more. */
+  readonly front: number
   readonly wanted: boolean
   /** The nearest places in front that together keep it out: while all of them stand, it can't be granted. */
   readonly blockers: readonly string[]
@@ -43,28 +45,31 @@ export class Look {
     this.#keys = keys
   }
 
-  /**
-   * Joins the line, in one step with the look in front. Where nobody stands that is a put and nothing else; otherwise,
-   * unless `alone`, it goes behind all who are there, unless the place exists or the line has another capacity.
-   */
-  enterTxn({ entry, slot: { line, bounds, key } }: Standing, lease: Lease, value: Buffer, alone: boolean): TxnRequest {
-    const put: RequestOp = { put: { key, value, lease: lease.id } }
-    const compare = [absent(line.start, line.end)]
-    const who = [ownKey(key), oldest(line)]
-    if (alone) return { compare, success: [put], failure: who }
-    const fits = [absent(key)]
-    if (bounds !== null) fits.push(absent(line.start, bounds.start), absent(bounds.end, line.end))
-    // What was put in the same step is the newest of all: it comes first, before the nearest in front.
-    const behind: TxnRequest = { compare: fits, success: [put, nearest(line, entry, {}, 1)], failure: who }
-    return { compare, success: [put], failure: [{ txn: behind }] }
+  /** Joins the line if nobody stands there: a compare and a put, no more than a bare key would take. */
+  aloneTxn({ slot: { line, key } }: Standing, lease: Lease, value: Buffer): TxnRequest {
+    return {
+      compare: [absent(line.start, line.end)],
+      success: [{ put: { key, value, lease: lease.id } }],
+      failure: [ownKey(key), oldest(line)],
+    }
   }
 
-  /** What the answer to `enterTxn` says: where the place that was put stands; or, if none was put, who stands there. */
-  entered({ entry }: Standing, lease: Lease, answer: TxnResponse): Sight | Refusal {
-    const behind = answer.succeeded ? undefined : answer.responses[0]?.txn
-    const { succeeded, responses } = behind ?? answer
+  /** Joins the line behind all who stand there, in one step with the look in front, unless it has another capacity. */
+  behindTxn({ entry, slot: { line, bounds, key } }: Standing, lease: Lease, value: Buffer): TxnRequest {
+    const compare = [absent(key)]
+    if (bounds !== null) compare.push(absent(line.start, bounds.start), absent(bounds.end, line.end))
+    return {
+      compare,
+      // What was put in the same step is the newest of all: it comes first, before the nearest in front.
+      success: [{ put: { key, value, lease: lease.id } }, nearest(line, entry, {}, 1)],
+      failure: [ownKey(key), oldest(line)],
+    }
+  }
+
+  /** What the answer to either says: where the place that was put stands; or, if none was put, who stands there. */
+  entered({ entry }: Standing, lease: Lease, { succeeded, responses, header }: TxnResponse): Sight | Refusal {
     if (!succeeded) return { isThere: found(responses[0]).length > 0, oldest: responses[1] }
-    const { revision } = answer.header
+    const { revision } = header
     const front = found(responses[1]).filter((kv) => kv.createRevision < revision)
     return { token: revision, leaseId: lease.id, wanted: false, revision, ...this.#weigh(entry, front) }
   }
@@ -116,16 +121,18 @@ export class Look {
     return isGranted(entry, { ahead }) ? ahead : null
   }
 
-  #weigh(share: Share, front: readonly KeyValue[]): Pick<Sight, 'ahead' | 'blockers' | 'isNext'> {
+  #weigh(share: Share, front: readonly KeyValue[]): Pick<Sight, 'ahead' | 'front' | 'blockers' | 'isNext'> {
     const blockers: string[] = []
     let ahead = 0
     for (const { key } of front) {
       const text = Buffer.from(key.buffer, key.byteOffset, key.length).toString()
       ahead += this.#keys.weight(text)
       blockers.push(text)
-      if (!isGranted(share, { ahead })) return { ahead, blockers, isNext: blockers.length === front.length }
+      if (!isGranted(share, { ahead })) {
+        return { ahead, front: front.length, blockers, isNext: blockers.length === front.length }
+      }
     }
-    return { ahead, blockers: [], isNext: false }
+    return { ahead, front: front.length, blockers: [], isNext: false }
   }
 }
 

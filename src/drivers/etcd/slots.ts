@@ -7,24 +7,44 @@
 import type { Entry } from '../../driver.ts'
 import type { KeyRange, Keys, LineKeys } from './keys.ts'
 
+const POOLS_MAX = 2_000
+const FREE_MAX = 2_000
+const EMPTY_MIN = 8
+
 /** Where a place stands, or may. */
 export interface Slot {
   readonly line: LineKeys
   /** Keys of the line outside of these have another capacity. */
   readonly bounds: KeyRange | null
+  readonly calm: Calm
   readonly keyText: string
   readonly key: Buffer
+}
+
+/**
+ * Whether a line is likely to be empty: then the short request is worth a try, which fails if it is not, and has to be
+ * followed by the long one. One failure in nine is the most that it can come to.
+ */
+export class Calm {
+  #empty = EMPTY_MIN
+
+  get isLikely(): boolean {
+    return this.#empty >= EMPTY_MIN
+  }
+
+  /** How the line was found. */
+  found(isEmpty: boolean): void {
+    this.#empty = isEmpty ? this.#empty + 1 : 0
+  }
 }
 
 /** The slots of one line for places of one weight: both stand in the key. */
 interface Pool {
   readonly line: LineKeys
   readonly bounds: KeyRange | null
+  readonly calm: Calm
   readonly free: Slot[]
 }
-
-const POOLS_MAX = 2_000
-const FREE_MAX = 2_000
 
 export class Slots {
   readonly #keys: Keys
@@ -54,8 +74,8 @@ export class Slots {
     if (free.length < FREE_MAX) free.push(slot)
   }
 
-  #slot({ line, bounds }: Pool, keyText: string): Slot {
-    return { line, bounds, keyText, key: Buffer.from(keyText) }
+  #slot({ line, bounds, calm }: Pool, keyText: string): Slot {
+    return { line, bounds, calm, keyText, key: Buffer.from(keyText) }
   }
 
   #poolOf({ line, capacity, weight }: Entry): Pool {
@@ -68,7 +88,8 @@ export class Slots {
       this.#pools.delete(oldest)
     }
     const keys = this.#keys.line(line)
-    const pool: Pool = { line: keys, bounds: this.#keys.capacityBounds(keys, capacity), free: [] }
+    const bounds = this.#keys.capacityBounds(keys, capacity)
+    const pool: Pool = { line: keys, bounds, calm: new Calm(), free: [] }
     this.#pools.set(name, pool)
     return pool
   }

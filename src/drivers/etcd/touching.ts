@@ -67,7 +67,16 @@ export class Touching {
     for (const standing of called) {
       if (present.get(standing.lease)?.has(standing.slot.keyText) !== true) continue
       const { token, lease, ahead } = standing
-      seen.set(standing, { token, leaseId: lease.id, ahead, wanted: false, blockers: [], isNext: false, revision: 0n })
+      seen.set(standing, {
+        token,
+        leaseId: lease.id,
+        ahead,
+        front: 0,
+        wanted: false,
+        blockers: [],
+        isNext: false,
+        revision: 0n,
+      })
     }
     return seen
   }

@@ -29,6 +29,12 @@ export interface Stream {
 
 const ATTEMPT_MIN_MS = 500
 
+/** The two ends of a promise. */
+interface Settle<R> {
+  resolve(reply: R): void
+  reject(error: unknown): void
+}
+
 export class Rpc {
   readonly #options: ResolvedOptions
   readonly #channel: Channel
@@ -57,7 +63,32 @@ export class Rpc {
   }
 
   /** A write: sent at most once, except after a refusal of the token, which etcd gives before it looks further. */
-  async write<Q extends object, R extends object>(method: Method<Q, R>, request: Q, o?: CallOptions): Promise<R> {
+  write<Q extends object, R extends object>(method: Method<Q, R>, request: Q, o?: CallOptions): Promise<R> {
+    const connection = this.#channel.ready
+    // The common case without a promise of its own for each step.
+    if (connection !== undefined && this.#credentials === undefined && this.#closed === undefined) {
+      return this.#writeNow(connection, method, request, o)
+    }
+    return this.#write(method, request, o)
+  }
+
+  #writeNow<Q extends object, R extends object>(
+    connection: Connection,
+    method: Method<Q, R>,
+    request: Q,
+    o: CallOptions | undefined,
+  ): Promise<R> {
+    return new Promise((resolve, reject) => {
+      const body = frame(method.request, request)
+      const deadlineMs = this.#begin(o)
+      this.#send(connection, method, body, undefined, deadlineMs, {
+        resolve: (reply) => (this.#finish(), resolve(reply)),
+        reject: (error) => (this.#finish(), reject(error)),
+      })
+    })
+  }
+
+  async #write<Q extends object, R extends object>(method: Method<Q, R>, request: Q, o?: CallOptions): Promise<R> {
     const deadlineMs = this.#begin(o)
     try {
       return await this.#authorised(method, frame(method.request, request), deadlineMs, deadlineMs)
@@ -185,35 +216,50 @@ export class Rpc {
     deadlineMs: number,
   ): Promise<R> {
     return new Promise((resolve, reject) => {
-      const leftMs = Math.max(1, Math.ceil(deadlineMs - performance.now()))
-      const headers = requestHeaders(method.path)
-      headers['grpc-timeout'] = `${leftMs}m`
-      if (token) headers.token = token
-      let reply: Buffer | undefined
-      const call = new Call(connection, headers, {
-        onMessage: (message) => {
-          reply = message
-        },
-        onEnd: (error) => {
-          clearTimeout(timer)
-          if (error instanceof EtcdUnreachableError)
-            this.#channel.avoid(connection, error.status !== Status.UNAVAILABLE)
-          if (error !== null) return reject(error)
-          if (reply === undefined) return reject(new EtcdProtocolError(`etcd ${method.path}: an empty reply`))
-          try {
-            resolve(method.response.decode(reply))
-          } catch (undecodable) {
-            reject(undecodable)
-          }
-        },
-      })
-      // Timers run before sockets are read, so after a pause of this process the answer may already be here.
-      const timer = setTimeout(
-        () => setImmediate(() => call.cancel(this.#late(connection, method.path, leftMs))),
-        leftMs,
-      )
-      call.sendLast(body)
+      this.#send(connection, method, body, token, deadlineMs, { resolve, reject })
     })
+  }
+
+  /** Settles exactly once; throws nothing. */
+  #send<Q extends object, R extends object>(
+    connection: Connection,
+    method: Method<Q, R>,
+    body: Buffer,
+    token: string | undefined,
+    deadlineMs: number,
+    { resolve, reject }: Settle<R>,
+  ): void {
+    const leftMs = Math.max(1, Math.ceil(deadlineMs - performance.now()))
+    const headers = requestHeaders(method.path)
+    headers['grpc-timeout'] = `${leftMs}m`
+    if (token) headers.token = token
+    let reply: Buffer | undefined
+    let timer: NodeJS.Timeout | undefined
+    const onEnd = (error: Error | null): void => {
+      clearTimeout(timer)
+      if (error instanceof EtcdUnreachableError) this.#channel.avoid(connection, error.status !== Status.UNAVAILABLE)
+      if (error !== null) return reject(error)
+      if (reply === undefined) return reject(new EtcdProtocolError(`etcd ${method.path}: an empty reply`))
+      let decoded: R
+      try {
+        decoded = method.response.decode(reply)
+      } catch (undecodable) {
+        return reject(undecodable)
+      }
+      resolve(decoded)
+    }
+    const onMessage = (message: Buffer): void => {
+      reply = message
+    }
+    let call: Call
+    try {
+      call = new Call(connection, headers, { onMessage, onEnd })
+    } catch (error) {
+      return reject(error)
+    }
+    // Timers run before sockets are read, so after a pause of this process the answer may already be here.
+    timer = setTimeout(() => setImmediate(() => call.cancel(this.#late(connection, method.path, leftMs))), leftMs)
+    call.sendLast(body)
   }
 
   #late(connection: Connection, path: string, leftMs: number): EtcdUnreachableError {
