@@ -6,7 +6,7 @@ import type { Keys } from './keys.ts'
 import type { Lease } from './lease.ts'
 import { isLeaseGone, type Leases, mayHaveApplied } from './leases.ts'
 import { placeValue } from './place-value.ts'
-import type { Standings } from './standing.ts'
+import type { Standing, Standings } from './standing.ts'
 import type { Touching } from './touching.ts'
 import type { Vigils } from './vigils.ts'
 
@@ -29,7 +29,7 @@ export class Heirs {
   async rename(entry: Entry, id: string): Promise<Place | null> {
     const { standings, leases, touching } = this.#parts
     const heir = { ...entry, id }
-    if (standings.get(id) === undefined && !(await this.#handOver(entry, heir))) return null
+    if ((standings.get(id)?.token ?? 0n) === 0n && !(await this.#handOver(entry, heir))) return null
     const [place] = await touching.touch([heir])
     if (entry.outlives === true) {
       // It belongs to nobody yet: if nobody comes for it, nobody here is to renew it.
@@ -41,17 +41,21 @@ export class Heirs {
 
   /** False: there is nothing to hand on. Each further turn means that somebody else has changed the place. */
   async #handOver(entry: Entry, heir: Entry): Promise<boolean> {
-    const { client, keys, leases } = this.#parts
+    const { client, keys, leases, standings } = this.#parts
     for (let lease: Lease | null = null; ; ) {
       const [done, old] = await findPlaces(client, keys, [heir, entry])
       if (done !== undefined) return true
       if (old === undefined || old.value.broken || old.kv.lease === 0n) return false
-      // One that is to outlive its giver can't hang on a lease that the giver renews for others, and revokes in the end.
-      lease ??= heir.outlives === true ? await leases.apart(heir.ttlMs) : await leases.current(heir.ttlMs)
+      // Renewed, or new: who takes a place over counts its time from now. One that is to outlive its giver can't hang on a lease that the giver renews for others, and revokes in the end.
+      lease ??= heir.outlives === true ? await leases.apart(heir.ttlMs) : await leases.fresh(heir.ttlMs)
+      // Before the request: were it not answered, a lease on which nobody stands would be revoked, and the place with it.
+      const standing = standings.meet(heir, old.kv.key, lease)
       try {
-        if (await this.#put(old, entry, heir, lease)) return true
+        if (await this.#put(old, entry, standing)) return true
+        this.#forget(standing)
       } catch (error) {
         if (mayHaveApplied(error)) leases.retire(lease)
+        else this.#forget(standing)
         if (!isLeaseGone(error)) throw error
         leases.lapsed(lease)
         lease = null
@@ -59,20 +63,24 @@ export class Heirs {
     }
   }
 
-  async #put({ kv, value }: FoundPlace, entry: Entry, heir: Entry, lease: Lease): Promise<boolean> {
+  #forget(standing: Standing): void {
+    this.#parts.standings.remove(standing.entry.id)
+    this.#parts.leases.release(standing)
+  }
+
+  async #put({ kv, value }: FoundPlace, entry: Entry, heir: Standing): Promise<boolean> {
     const { client, leases, standings, vigils } = this.#parts
     const { key, createRevision, modRevision } = kv
     const { succeeded, header } = await client.txn({
       compare: [{ target: 'mod', result: '=', key, modRevision }],
-      success: [{ put: { key, value: placeValue(heir, value.at), lease: lease.id } }],
+      success: [{ put: { key, value: placeValue(heir.entry, value.at), lease: heir.lease.id } }],
     })
     if (!succeeded) return false
     const before = standings.remove(entry.id)
     if (before !== undefined) leases.release(before)
     vigils.drop(entry.id)
-    const standing = standings.meet(heir, key, lease)
-    standing.token = createRevision
-    standing.modRevision = header.revision
+    heir.token = createRevision
+    heir.modRevision = header.revision
     return true
   }
 }
