@@ -211,7 +211,7 @@ export class EtcdDriver implements EtcdStore {
         if (seen.isThere) return (await this.#touching.touch([entry]))[0] ?? null
         if (isShort && !alone) continue
         this.#forget(standing)
-        this.#look.checkCapacity(entry, seen.oldest)
+        this.#look.checkCapacity(entry, seen.other)
         if (alone) return null
         throw new StoreError(`etcd: line ${JSON.stringify(entry.line)} refused a place for no known reason`)
       } catch (error) {

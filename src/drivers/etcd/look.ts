@@ -26,14 +26,14 @@ export interface Sight {
 export interface Refusal {
   /** The place exists already. */
   readonly isThere: boolean
-  /** Names the line's oldest place, if there is any. */
-  readonly oldest: ResponseOp | undefined
+  /** Names one of the places in the line, if there is any. */
+  readonly other: ResponseOp | undefined
 }
 
 type Share = Pick<Entry, 'weight' | 'capacity'>
 
 /** What is asked about one place; etcd takes 128 operations in a transaction. */
-const OPS_PER_LOOK = 3
+const OPS_PER_LOOK = 2
 /** What is asked about one line. */
 export const OPS_PER_ROOM = 2
 export const LOOKS_PER_TXN: number = Math.floor(128 / OPS_PER_LOOK)
@@ -50,7 +50,7 @@ export class Look {
     return {
       compare: [absent(line.start, line.end)],
       success: [{ put: { key, value, lease: lease.id } }],
-      failure: [ownKey(key), oldest(line)],
+      failure: [ownKey(key), anybody(line)],
     }
   }
 
@@ -62,19 +62,19 @@ export class Look {
       compare,
       // What was put in the same step is the newest of all: it comes first, before the nearest in front.
       success: [{ put: { key, value, lease: lease.id } }, nearest(line, entry, {}, 1)],
-      failure: [ownKey(key), oldest(line)],
+      failure: [ownKey(key), anybody(line)],
     }
   }
 
   /** What the answer to either says: where the place that was put stands; or, if none was put, who stands there. */
   entered({ entry }: Standing, lease: Lease, { succeeded, responses, header }: TxnResponse): Sight | Refusal {
-    if (!succeeded) return { isThere: found(responses[0]).length > 0, oldest: responses[1] }
+    if (!succeeded) return { isThere: found(responses[0]).length > 0, other: responses[1] }
     const { revision } = header
     const front = found(responses[1]).filter((kv) => kv.createRevision < revision)
     return { token: revision, leaseId: lease.id, wanted: false, revision, ...this.#weigh(entry, front) }
   }
 
-  /** Refuses a line that others use with another capacity; `response` names its oldest place. */
+  /** Refuses a line that others use with another capacity; `response` names one of its places. */
   checkCapacity(entry: Entry, response: ResponseOp | undefined): void {
     const [kv] = found(response)
     if (kv === undefined) return
@@ -88,30 +88,32 @@ export class Look {
     )
   }
 
-  /** For each place: its own key, the nearest in front, whether anybody is behind. */
+  /** For each place: its own key, and the nearest in front. */
   lookTxn(standings: readonly Standing[]): TxnRequest {
     return {
       success: standings.flatMap(({ entry, slot: { line, key }, token }) => [
         ownKey(key),
         nearest(line, entry, { maxCreateRevision: token - 1n }),
-        newest(line, { minCreateRevision: token + 1n }),
       ]),
     }
   }
 
   /** What the answer says of the place that was asked about as number `at`; null: it is gone. */
   sight({ entry, token }: Standing, at: number, { responses, header: { revision } }: TxnResponse): Sight | null {
-    const [own, front, behind] = responses.slice(at * OPS_PER_LOOK, (at + 1) * OPS_PER_LOOK)
+    const [own, ahead] = responses.slice(at * OPS_PER_LOOK, (at + 1) * OPS_PER_LOOK)
     const [mine] = found(own)
     if (mine === undefined || mine.createRevision !== token) return null
-    const { lease: leaseId } = mine
-    return { token, leaseId, wanted: found(behind).length > 0, revision, ...this.#weigh(entry, found(front)) }
+    const front = found(ahead)
+    // The count is of all keys in the line. Those in front may be more than were asked for: then it is blocked, and who
+    // stands behind a place that is blocked is nobody's concern.
+    const wanted = ahead?.range?.more !== true && (ahead?.range?.count ?? 0) > front.length + 1
+    return { token, leaseId: mine.lease, wanted, revision, ...this.#weigh(entry, front) }
   }
 
   /** Asks whether there is room, for one who only asks: all who stand in the line are in front. */
   roomOps(entry: Entry): RequestOp[] {
     const line = this.#keys.line(entry.line)
-    return [nearest(line, entry), oldest(line)]
+    return [nearest(line, entry), anybody(line)]
   }
 
   /** The weight in front of one who would enter now; null: there is no room. */
@@ -152,14 +154,14 @@ function nearest(line: LineKeys, share: Share, bound: Partial<RangeRequest> = {}
   return newest(line, bound, share.capacity - share.weight + 2 + extra)
 }
 
-function newest({ start, end }: LineKeys, bound: Partial<RangeRequest>, limit = 1): RequestOp {
+function newest({ start, end }: LineKeys, bound: Partial<RangeRequest>, limit: number): RequestOp {
   const order = { sortTarget: 'create', sortOrder: 'descend' } as const
   return { range: { key: start, rangeEnd: end, keysOnly: true, limit, ...order, ...bound } }
 }
 
-function oldest({ start, end }: LineKeys): RequestOp {
-  const order = { sortTarget: 'create', sortOrder: 'ascend' } as const
-  return { range: { key: start, rangeEnd: end, keysOnly: true, limit: 1, ...order } }
+/** One of those in the line: they all have the same capacity. To ask for the oldest would have etcd read them all. */
+function anybody({ start, end }: LineKeys): RequestOp {
+  return { range: { key: start, rangeEnd: end, keysOnly: true, limit: 1 } }
 }
 
 function found(response: ResponseOp | undefined): readonly KeyValue[] {

@@ -26,10 +26,13 @@ export interface Slot {
  * followed by the long one. One failure in nine is the most that it can come to.
  */
 export class Calm {
+  /** How many places of this process are in it, or on their way. */
+  ours = 0
   #empty = EMPTY_MIN
 
+  /** Asked by one who is on its way: nobody else of this process may be. */
   get isLikely(): boolean {
-    return this.#empty >= EMPTY_MIN
+    return this.ours <= 1 && this.#empty >= EMPTY_MIN
   }
 
   /** How the line was found. */

@@ -71,6 +71,7 @@ export class Standings {
     const standing = this.#byId.get(id)
     if (standing === undefined) return undefined
     this.#byId.delete(id)
+    standing.slot.calm.ours--
     if (this.#byKey.get(standing.slot.keyText) === standing) this.#byKey.delete(standing.slot.keyText)
     return standing
   }
@@ -92,6 +93,7 @@ export class Standings {
       granted: false,
     }
     this.#byId.set(entry.id, standing)
+    slot.calm.ours++
     this.#byKey.set(slot.keyText, standing)
     return standing
   }
