@@ -234,7 +234,12 @@ export class Rpc {
     headers['grpc-timeout'] = `${leftMs}m`
     if (token) headers.token = token
     let reply: Buffer | undefined
-    let timer: NodeJS.Timeout | undefined
+    let call: Call | undefined
+    // Timers run before sockets are read, so after a pause of this process the answer may already be here.
+    const timer = setTimeout(
+      () => setImmediate(() => call?.cancel(this.#late(connection, method.path, leftMs))),
+      leftMs,
+    )
     const onEnd = (error: Error | null): void => {
       clearTimeout(timer)
       if (error instanceof EtcdUnreachableError) this.#channel.avoid(connection, error.status !== Status.UNAVAILABLE)
@@ -251,14 +256,12 @@ export class Rpc {
     const onMessage = (message: Buffer): void => {
       reply = message
     }
-    let call: Call
     try {
       call = new Call(connection, headers, { onMessage, onEnd })
     } catch (error) {
+      clearTimeout(timer)
       return reject(error)
     }
-    // Timers run before sockets are read, so after a pause of this process the answer may already be here.
-    timer = setTimeout(() => setImmediate(() => call.cancel(this.#late(connection, method.path, leftMs))), leftMs)
     call.sendLast(body)
   }
 
