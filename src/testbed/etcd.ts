@@ -10,6 +10,8 @@ export interface EtcdOptions extends StartOptions {
   readonly electionMs?: number
   /** Turns authentication on with this password for the user root, which then stands in the URL; off by default. */
   readonly rootPassword?: string
+  /** Given the port on which a member listens to the others, answers the one on which they are to reach it; default: the same. */
+  readonly peerPort?: (port: number) => Promise<number>
   /** Further flags, such as `--quota-backend-bytes=…`. */
   readonly flags?: readonly string[]
 }
@@ -17,15 +19,22 @@ export interface EtcdOptions extends StartOptions {
 /** Starts `count` members and waits until each of them can write, which needs a leader. */
 export async function startEtcd(bed: Bed, count: number, o: EtcdOptions = {}): Promise<Group> {
   const found = await bed.found('etcd')
-  const members: { readonly name: string; readonly dir: string; readonly port: number; readonly peer: string }[] = []
+  const members: {
+    readonly name: string
+    readonly dir: string
+    readonly port: number
+    readonly peerPort: number
+    readonly peer: string
+  }[] = []
   for (let i = 0; i < countOf('etcd', count); i++) {
     const [port = 0, peerPort = 0] = await freePorts(2)
-    members.push({ ...(await bed.folder('etcd')), port, peer: `http://127.0.0.1:${peerPort}` })
+    const peer = `http://127.0.0.1:${(await o.peerPort?.(peerPort)) ?? peerPort}`
+    members.push({ ...(await bed.folder('etcd')), port, peerPort, peer })
   }
   const heartbeatMs = o.heartbeatMs ?? 20
   const electionMs = o.electionMs ?? 200
   const user = o.rootPassword === undefined ? '' : `root:${encodeURIComponent(o.rootPassword)}@`
-  const servers = members.map(({ name, dir, port, peer }) =>
+  const servers = members.map(({ name, dir, port, peerPort, peer }) =>
     bed.add({
       name,
       dir,
@@ -37,7 +46,7 @@ export async function startEtcd(bed: Bed, count: number, o: EtcdOptions = {}): P
         `--data-dir=${dir}/data`,
         `--listen-client-urls=http://127.0.0.1:${port}`,
         `--advertise-client-urls=http://127.0.0.1:${port}`,
-        `--listen-peer-urls=${peer}`,
+        `--listen-peer-urls=http://127.0.0.1:${peerPort}`,
         `--initial-advertise-peer-urls=${peer}`,
         `--initial-cluster=${members.map((member) => `${member.name}=${member.peer}`).join(',')}`,
         '--initial-cluster-state=new',
