@@ -157,6 +157,23 @@ const REDIS = [
   { scenario: 'idle', case: 'n=1000', adapter: 'holdfast-strict', metric: 'callsPerS', atMost: 5 },
 ].map((bar) => ({ store: 'redis', ...bar }))
 
+// Hundreds of critical sections a second, where the package of that name makes none. Run it with three servers, and with five.
+/** @type {readonly Bar[]} */
+const REDLOCK = [
+  ...['c=1', 'c=16', 'c=256'].map((tasks) => ({
+    scenario: 'uncontended',
+    case: tasks,
+    metric: 'pairsPerS',
+    of: 'raw-redlock',
+    atLeast: 0.85,
+  })),
+  ...['n=10', 'n=100'].flatMap((clients) => [
+    { scenario: 'contended', case: clients, metric: 'sectionsPerS', atLeast: 200 },
+    { scenario: 'contended', case: clients, metric: 'jain', atLeast: 0.8 },
+    { scenario: 'contended', case: clients, metric: 'overlaps', atMost: 0 },
+  ]),
+].map((bar) => ({ store: 'redlock', ...bar }))
+
 /** @param {string} store @param {string} session the raw lock of a session @returns {readonly Bar[]} */
 const sqlServer = (store, session) =>
   [
@@ -192,4 +209,5 @@ export const bars = [
   ...ETCD,
   ...sqlServer('postgres', 'raw-advisory'),
   ...sqlServer('mysql', 'raw-getlock'),
+  ...REDLOCK,
 ]

@@ -40,7 +40,7 @@ export function readOptions(args) {
     },
   })
   return {
-    stores: values.store.split(',').map(storeOf),
+    stores: storesIn(values.store).map(storeOf),
     scenarios: values.scenario.split(',').map((name) => pick('--scenario', scenarios, name)),
     named: values.adapter?.split(',').map((name) => pick('--adapter', adapters, name)),
     peers: values.peers,
@@ -49,6 +49,11 @@ export function readOptions(args) {
     discard: values.discard,
     help: values.help,
   }
+}
+
+/** A URL may name several hosts with commas between them. @param {string} text */
+function storesIn(text) {
+  return text.split(text.includes('://') ? /,(?=[a-z+]+:\/\/)/ : ',')
 }
 
 /**

@@ -18,6 +18,12 @@ const KNOWN = {
     heldLocks: 10_000,
     heldTtlMs: 5_000,
   },
+  redlock: {
+    url: 'redlock://127.0.0.1:6379,127.0.0.1:6380,127.0.0.1:6381',
+    scope: 'network',
+    bases: ['raw-redlock'],
+    heldLocks: 10_000,
+  },
   postgres: {
     url: 'postgres://postgres@127.0.0.1:5432/postgres',
     scope: 'network',

@@ -33,6 +33,11 @@ const DRIVERS = {
     const { zookeeper } = await loadBuilt('drivers/zookeeper/index.js')
     return zookeeper(`zookeeper:${rest}`)
   },
+  async redlock(rest) {
+    /** @type {typeof import('../../src/drivers/redlock/index.ts')} */
+    const { redlock } = await loadBuilt('drivers/redlock/index.js')
+    return redlock(`redlock:${rest}`)
+  },
   async postgres(rest) {
     /** @type {typeof import('../../src/drivers/postgres/index.ts')} */
     const { postgres } = await loadBuilt('drivers/postgres/index.js')

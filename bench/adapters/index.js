@@ -9,6 +9,7 @@ import { properLockfile } from './proper-lockfile.js'
 import { rawEtcd } from './raw-etcd.js'
 import { rawMysql } from './raw-mysql.js'
 import { rawPostgres } from './raw-postgres.js'
+import { rawRedlock } from './raw-redlock.js'
 import { rawIoredis, rawPush } from './raw-redis.js'
 import { redisSemaphore, redlock4, redlock5, redlockUniversal, sesamecare, verrou } from './redis-peers.js'
 import { leastSqlite, rawSqlite } from './raw-sqlite.js'
@@ -16,6 +17,7 @@ import { flexibleMemory, flexibleRedis } from './rate-limiter-flexible.js'
 import { rawZookeeper } from './raw-zookeeper.js'
 import { mysqlSession, postgresSession, rawAdvisory, rawGetLock } from './sessions.js'
 import { verrouMysql, verrouPostgres } from './verrou.js'
+import { redlockPackage } from './redlock.js'
 import { zkRecipe } from './zk-recipe.js'
 
 /** @type {readonly import('../adapter.ts').Adapter[]} */
@@ -38,6 +40,8 @@ export const adapters = [
   redisSemaphore,
   verrou,
   redlockUniversal,
+  rawRedlock,
+  redlockPackage,
   rawPostgres,
   rawAdvisory,
   postgresSession,

@@ -56,7 +56,7 @@ export class Cron {
     const start = Math.floor(ms / 60_000) * 60_000 + 60_000
     const firstDay = Math.floor(start / DAY_MS)
     for (let day = firstDay; day < firstDay + DAYS_MAX; day++) {
-      if (!this.#hasDay(new Date(day * DAY_MS))) continue
+      if (!this.#hasDay(day)) continue
       for (const hour of [...this.#hours].toSorted(ascending)) {
         for (const minute of [...this.#minutes].toSorted(ascending)) {
           const at = day * DAY_MS + hour * 3_600_000 + minute * 60_000
@@ -67,11 +67,35 @@ export class Cron {
     return null
   }
 
-  #hasDay(date: Date): boolean {
-    if (!this.#months.has(date.getUTCMonth() + 1)) return false
-    const [isDate, isWeekday] = [this.#dates.has(date.getUTCDate()), this.#weekdays.has(date.getUTCDay())]
+  #hasDay(day: number): boolean {
+    const { month, date } = dateOf(day)
+    if (!this.#months.has(month)) return false
+    // The first of January 1970 was a Thursday.
+    const [isDate, isWeekday] = [this.#dates.has(date), this.#weekdays.has((day + 4) % 7)]
     return this.#either ? isDate || isWeekday : isDate && isWeekday
   }
+}
+
+const LENGTHS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+
+/** The month (from 1) and the day in it, of a day counted from 1970. */
+function dateOf(day: number): { readonly month: number; readonly date: number } {
+  let left = day
+  let year = 1970
+  for (let length = yearLength(year); left >= length; length = yearLength(year)) {
+    left -= length
+    year++
+  }
+  for (const [month, usual] of LENGTHS.entries()) {
+    const length = month === 1 && yearLength(year) === 366 ? 29 : usual
+    if (left < length) return { month: month + 1, date: left + 1 }
+    left -= length
+  }
+  throw new Error(`day ${day} is in no month`)
+}
+
+function yearLength(year: number): number {
+  return (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0 ? 366 : 365
 }
 
 const ascending = (a: number, b: number): number => a - b
