@@ -47,7 +47,7 @@ export const MUTANTS: Mutant[] = [
   {
     name: 'late answers of an abandoned round are not cleaned up',
     file: ROUNDS,
-    find: 'if (code === CODE.vote || code === CODE.waits) this.#undo(voter, claim, round)',
+    find: 'if (claim.isRefused && code === CODE.vote) this.#undo(voter, claim, round)',
     replace: '',
   },
   {

@@ -20,6 +20,7 @@ export class SimWire implements Wire {
   readonly #offMs: number
   /** The run of the server that this connection was made to. */
   #life = -1
+  #arrivesAt = 0
 
   constructor(world: World, node: Node, machine: Machine, weather: Weather, offMs: number) {
     this.where = node.name
@@ -60,7 +61,9 @@ export class SimWire implements Wire {
       )
       const life = this.#life
       for (const delayMs of travel.thereMs) {
-        this.#world.at(this.#world.now + delayMs, () =>
+        // A connection delivers in order: what is late holds up what comes behind.
+        this.#arrivesAt = Math.max(this.#arrivesAt, this.#world.now + delayMs)
+        this.#world.at(this.#arrivesAt, () =>
           this.#node.handle(life, step, keys, args, (answer) => {
             this.#world.note(
               `${step} ${this.#machine.name}->${this.where} ${args.slice(2, 5).join(' ').slice(0, 60)} = ${String(answer)}`,

@@ -14,6 +14,8 @@ export class Claim {
   /** Whether a majority voted for it in the last round that was counted. */
   isGranted: boolean = false
   isOver: boolean = false
+  /** It was a try, and failed: servers that have not answered yet were not asked to leave it. */
+  isRefused: boolean = false
   /** A round is under way: its outcome may rest on votes that must not be given back now. */
   isBusy: boolean = false
   /** Servers that vote for it, as far as was heard. */

@@ -137,7 +137,8 @@ export class Rounds {
       runtime,
       limitMs: this.#limitMs,
       send: (voter) => {
-        const isDoubted = claim === undefined || claim.asked.has(voter.index)
+        // On one connection a leave comes behind its own enter; only one that erred may still be under way on an older one.
+        const isDoubted = claim === undefined || claim.erred.has(voter.index)
         return this.leaveAt(voter, entry, { isDoubted, afterMs, round })
       },
       hear: () => void left++,
@@ -193,7 +194,7 @@ export class Rounds {
   #heard(claim: Claim, round: number, voter: Voter, [code, , , rival]: Ballot): void {
     if (claim.isOver) {
       // Given up while this was under way: whatever it did must be undone now that it has ended.
-      if (code === CODE.vote || code === CODE.waits) this.#undo(voter, claim, round)
+      if (claim.isRefused && code === CODE.vote) this.#undo(voter, claim, round)
       return
     }
     if (code === CODE.vote) claim.votes.add(voter.index)
@@ -320,6 +321,7 @@ export class Rounds {
   /** A try that failed has places only where it got a vote, or will get one late. */
   #giveBack(claim: Claim): void {
     claim.isOver = true
+    claim.isRefused = true
     const { round } = claim
     for (const voter of this.#council.voters) {
       if (claim.votes.has(voter.index)) this.#undo(voter, claim, round)
