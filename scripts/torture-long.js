@@ -43,7 +43,8 @@ function torture(store) {
     })
     child.on('close', (code) => {
       const line = out.trim().split('\n').at(-1) ?? ''
-      resolve({ store, code, ...(line.startsWith('{') ? JSON.parse(line) : {}) })
+      // The name and not the URL, which says only which port was free.
+      resolve({ ...(line.startsWith('{') ? JSON.parse(line) : {}), store, code })
     })
   })
 }

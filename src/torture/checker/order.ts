@@ -7,7 +7,7 @@
 import type { Micros } from '../history/event.ts'
 import type { Checker } from './finding.ts'
 import { none } from './finding.ts'
-import { excused, type Fault, firstOfPlace, type Hold, type LineTrial, type Trial } from './trial.ts'
+import { excused, type Fault, firstOfPlace, type Hold, type LineTrial, tokensMayFall, type Trial } from './trial.ts'
 
 /** Longer histories are left to the linear checkers. */
 const HOLDS_MAX = 200
@@ -23,9 +23,10 @@ interface Operation {
 
 export const order: Checker = (trial) => {
   const found = none()
+  const fenced = trial.run.fenced && !tokensMayFall(trial, trial.start, trial.end)
   for (const line of trial.lines.values()) {
     if (line.holds.length === 0 || line.holds.length > HOLDS_MAX) continue
-    const stuck = search(operations(trial, line), line.spec.capacity, trial.run.fenced)
+    const stuck = search(operations(trial, line), line.spec.capacity, fenced)
     if (stuck === null) continue
     found.violations.push({
       rule: 'order',

@@ -2,7 +2,7 @@
 import type { Micros } from '../history/event.ts'
 import type { Checker, Findings } from './finding.ts'
 import { none } from './finding.ts'
-import { excused, firstOfPlace, type Hold, type LineTrial, type Trial } from './trial.ts'
+import { excused, firstOfPlace, type Hold, type LineTrial, tokensMayFall, type Trial } from './trial.ts'
 
 export const tokens: Checker = (trial) => {
   const found = none()
@@ -71,7 +71,8 @@ function falling(trial: Trial, line: LineTrial, found: Findings, relation: Relat
     }
     // A process hands on a place until its deadline. If the store forgot that place meanwhile, these holds are as old as the place is.
     const place = first(hold)
-    if (place !== hold && excused(trial, place.granted, bar.granted)) found.exposures.push(finding)
+    const isOld = place !== hold && excused(trial, place.granted, bar.granted)
+    if (isOld || tokensMayFall(trial, bar.granted, hold.granted)) found.exposures.push(finding)
     else found.violations.push(finding)
   }
 }

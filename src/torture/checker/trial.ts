@@ -250,3 +250,17 @@ export function firstOfPlace(holds: readonly Hold[]): (hold: Hold) => Hold {
 export function excused(trial: Trial, first: Micros, second: Micros): boolean {
   return trial.faults.some((fault) => fault.forgets && fault.t <= second && first <= fault.over)
 }
+
+/** A fault that moves a server's wall clock, on a store that goes by it. */
+function movesClock({ nemesis, forgets }: FaultEvent): boolean {
+  return forgets && nemesis.startsWith('clock-')
+}
+
+/**
+ * Whether tokens may have fallen between the two: the one exception that a store which takes its tokens from its clock names is a clock that
+ * went back *and* data that were lost. Either alone excuses nothing.
+ */
+export function tokensMayFall(trial: Trial, first: Micros, second: Micros): boolean {
+  const between = trial.faults.filter((fault) => fault.forgets && fault.t <= second && first <= fault.over)
+  return between.some(movesClock) && between.some((fault) => !movesClock(fault))
+}

@@ -126,6 +126,17 @@ describe('tokens', () => {
     expect(violated(story)).toContain('tokens')
   })
 
+  test('save where a clock went back and data were lost: the exception that a store names', () => {
+    const fell = (story: Story): Story =>
+      story.hold('c1', 2, { to: 5, token: 7_168 }).hold('c2', 10, { to: 15, token: 6_144 })
+    const clock = (): Story => new Story().fault('clock-forward', 'redis-1', 1, 6, true)
+    expect(violated(fell(clock()))).toEqual(['order', 'tokens'])
+    expect(violated(fell(new Story().fault('flush', 'all', 7, 7, true)))).toEqual(['order', 'tokens'])
+    const both = fell(clock().fault('flush', 'all', 7, 7, true))
+    expect(violated(both)).toEqual([])
+    expect(exposed(both)).toEqual(['tokens'])
+  })
+
   test('a waiter with an older place may not be granted after a younger one', () => {
     const story = new Story().hold('c1', 5, { to: 8, token: 9 }).hold('c2', 10, { asked: 1, to: 15, token: 8 })
     expect(violated(story)).toContain('tokens')

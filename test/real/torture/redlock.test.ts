@@ -1,0 +1,7 @@
+import { shortTorture } from './stores.ts'
+
+await shortTorture({
+  store: 'redlock',
+  server: 'redis',
+  nemeses: ['pause-holder', 'restart-empty', 'pause-server', 'clock-forward'],
+})
