@@ -20,6 +20,8 @@ export interface Mutant {
   readonly breaks: readonly Rule[]
   /** Default: one mutex. */
   readonly kinds?: readonly LineKind[]
+  /** The lease; default 300. */
+  readonly ttlMs?: number
   /** One stay in so many outlives the lease; default 0: none. */
   readonly longEvery?: number
   /** The longest stay; default 25. */

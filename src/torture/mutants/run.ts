@@ -33,7 +33,7 @@ async function runOnce(mutant: Mutant, backend: Backend, seed: number): Promise<
   const { events } = await conduct({
     backend,
     url: backend.url,
-    ttlMs: TTL_MS,
+    ttlMs: mutant.ttlMs ?? TTL_MS,
     chaosMs: CHAOS_MS,
     seed,
     clients: CLIENTS,
