@@ -6,6 +6,7 @@ import { access } from './access.ts'
 import { bind, type ConformanceCase } from './case.ts'
 import { cells } from './cells.ts'
 import { crowds } from './crowds.ts'
+import { deadlocks } from './deadlocks.ts'
 import { elections } from './elections.ts'
 import { endings } from './endings.ts'
 import { extras } from './extras.ts'
@@ -48,6 +49,7 @@ const DRAFTS = [
   ...keeps,
   ...upgrades,
   ...meetings,
+  ...deadlocks,
   ...processes,
 ]
 

@@ -99,6 +99,8 @@ export interface PlaceView {
   readonly pid: number
   /** What a candidate of an election says of itself; absent elsewhere. */
   readonly value?: string
+  /** What its caller held when it began to wait; absent when that was nothing. */
+  readonly holds?: readonly { readonly line: string; readonly token: bigint }[]
 }
 
 /** A line as shown to people, places in order. */

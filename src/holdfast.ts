@@ -16,6 +16,7 @@ import {
 import type { Driver, LineView, PlaceView, Traits } from './driver.ts'
 import { type Barrier, StoreBarrier } from './primitives/barrier.ts'
 import { type Cell, StoreCell } from './primitives/cell.ts'
+import { type Deadlock, findDeadlocks } from './primitives/deadlocks.ts'
 import { type Election, type ElectionOptions, LineElection } from './primitives/election.ts'
 import type { Closers } from './primitives/closers.ts'
 import { type Ids, StoreIds } from './primitives/ids/ids.ts'
@@ -67,6 +68,8 @@ export interface Holdfast extends AsyncDisposable {
   segments(name: string, options?: SegmentsOptions): Segments
   /** Who holds and who waits, line by line; only names that begin with `prefix` (default ''). */
   list(options?: { readonly prefix?: string }): AsyncIterable<LineView>
+  /** Those who wait for each other in a circle, across processes; each circle once. */
+  deadlocks(): Promise<Deadlock[]>
   /**
    * Takes the line from its holders: their leases are renewed no more, and others are served once they have run out.
    * With `now` others are served at once, and two may act at the same time. Answers how many places were broken.
@@ -182,6 +185,11 @@ class Instance implements Holdfast {
     }
   }
 
+  async deadlocks(): Promise<Deadlock[]> {
+    this.#core.assertOpen()
+    return findDeadlocks(this.#core)
+  }
+
   async break(name: string, options?: { readonly now?: boolean }): Promise<number> {
     const { now = false } = checkKeys('break options', options, ['now'])
     checkName('a lock name', name)
@@ -217,7 +225,10 @@ class Instance implements Holdfast {
 
 /** What people see compares with `held.token`: the first issue of the place. */
 function asHeldToken(place: PlaceView): PlaceView {
-  return { ...place, token: place.token * ISSUES_PER_PLACE }
+  const { holds } = place
+  const token = place.token * ISSUES_PER_PLACE
+  if (holds === undefined) return { ...place, token }
+  return { ...place, token, holds: holds.map((held) => ({ ...held, token: held.token * ISSUES_PER_PLACE })) }
 }
 
 export function makeInstance(driver: Driver, options: HoldfastOptions): Holdfast {

@@ -14,7 +14,7 @@ export interface StoreUrl {
 }
 
 const NUMBERS = ['ttlMs', 'maxHoldMs', 'minHoldMs', 'lockDelayMs', 'handovers', 'connectTimeoutMs', 'silenceMs']
-const BOOLEANS = ['renew', 'reentrant']
+const BOOLEANS = ['renew', 'reentrant', 'refuseDeadlock']
 const TEXTS = ['fairness', 'label', 'prefix', 'heartbeat']
 const KEYS = [...NUMBERS, ...BOOLEANS, ...TEXTS]
 

@@ -13,6 +13,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   once: () => import('./once.ts'),
   ls: () => import('./ls.ts'),
   show: () => import('./show.ts'),
+  deadlocks: () => import('./deadlocks.ts'),
   break: () => import('./break.ts'),
   limit: () => import('./limit.ts'),
   id: () => import('./id.ts'),
@@ -30,6 +31,7 @@ Usage: holdfast COMMAND …
   once NAME --every 1h -- program …  runs a program once per period, on whichever machine
   ls [PREFIX]              lists the lines that somebody holds or waits for
   show NAME                shows who holds a line, and who waits for it
+  deadlocks                finds those who wait for each other in a circle
   break NAME               takes a line from its holders
   limit NAME --rate 10/1s  takes from a rate limit, and maybe runs a program
   id                       makes an id that no other process makes

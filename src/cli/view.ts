@@ -13,7 +13,9 @@ export function lineJson(line: LineView): string {
 }
 
 function placeObject(place: PlaceView): object {
-  return { ...place, token: String(place.token) }
+  const { holds } = place
+  if (holds === undefined) return { ...place, token: String(place.token) }
+  return { ...place, token: String(place.token), holds: holds.map((held) => ({ ...held, token: String(held.token) })) }
 }
 
 export function lineTable(lines: readonly LineView[], styled: boolean): string {

@@ -48,6 +48,15 @@ export class Context {
     return null
   }
 
+  /** All that the caller holds by the contexts it is in, the innermost first. */
+  static holds(core: Core): Hold[] {
+    const holds: Hold[] = []
+    for (let context = storage.getStore(); context !== undefined; context = context.#parent) {
+      if (context.#core === core && context.#open && context.#hold.live) holds.push(context.#hold)
+    }
+    return holds
+  }
+
   enter(waiter: Waiter): void {
     checkMode(this.#hold, waiter.spec)
     if (this.#nested === null) {

@@ -10,6 +10,7 @@ import { Reaper } from './reaper.ts'
 import type { Runtime } from './runtime.ts'
 import type { Spec } from './spec.ts'
 import type { Waiter } from './waiter.ts'
+import { Waits } from './waits.ts'
 
 const IDLE_QUEUES_MAX = 1_024
 
@@ -19,6 +20,7 @@ export class Core {
   readonly keeper: Keeper
   readonly reaper: Reaper
   readonly owners: Owners = new Owners()
+  readonly waits: Waits = new Waits()
   readonly connectTimeoutMs: number
   /** Shared queues by key, all others by themselves. */
   readonly #queues = new Map<string | LocalQueue, LocalQueue>()

@@ -45,6 +45,11 @@ export class CapacityMismatchError extends HoldfastError {
   readonly code = 'HF_CAPACITY'
 }
 
+/** To wait would never end: what is asked for is held by somebody who waits for what the caller holds. */
+export class DeadlockError extends HoldfastError {
+  readonly code = 'HF_DEADLOCK'
+}
+
 /** The store can't carry what was asked; the message gives the reason. */
 export class UnsupportedError extends HoldfastError {
   readonly code = 'HF_UNSUPPORTED'

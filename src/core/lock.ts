@@ -5,10 +5,11 @@ import type { Core } from './core.ts'
 import { LockLostError } from './errors.ts'
 import { Handle } from './handle.ts'
 import type { Held } from './held.ts'
+import type { Hold } from './hold.ts'
 import { type AcquireOptions, resolveAcquire, type Wish } from './options.ts'
 import { timedOut } from './queue.ts'
 import type { Runtime } from './runtime.ts'
-import type { Spec } from './spec.ts'
+import { type Spec, withHolds } from './spec.ts'
 import { enterTogether } from './together.ts'
 import { Waiter } from './waiter.ts'
 
@@ -149,7 +150,35 @@ export class LineLock implements Lock {
           }
         }
       }
-      this.core.apply(waiter)
+      const holds = wish.owner === null ? Context.holds(this.core) : this.core.owners.holds(wish.owner)
+      this.core.apply(holds.length === 0 ? waiter : this.#entangled(spec, wish, holds, resolve, reject))
     })
+  }
+
+  /** The caller holds something and may wait: both are known while it does, here and in the store. */
+  #entangled(
+    spec: Spec,
+    wish: Wish,
+    holds: readonly Hold[],
+    resolve: (handle: Handle | null) => void,
+    reject: (reason: unknown) => void,
+  ): Waiter {
+    const { waits } = this.core
+    const wait = { spec, holds }
+    if (spec.settings.refuseDeadlock && wish.waitMs > 0) waits.check(wait)
+    waits.add(wait)
+    const named = holds.map((hold) => ({ line: hold.spec.name, token: hold.lease.token }))
+    return new Waiter(
+      withHolds(spec, named),
+      wish,
+      (handle) => {
+        waits.delete(wait)
+        resolve(handle)
+      },
+      (reason) => {
+        waits.delete(wait)
+        reject(reason)
+      },
+    )
   }
 }

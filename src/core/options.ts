@@ -26,6 +26,8 @@ export interface LockOptions {
   readonly handovers?: number
   /** Whether work inside `using` may take the same lock again. Default true. Semaphores never re-enter. */
   readonly reentrant?: boolean
+  /** Refuse, with a DeadlockError, to wait for what a caller of this process holds that waits for the asker. Default false. */
+  readonly refuseDeadlock?: boolean
   /** Shown to people beside host and pid. Default ''; at most 200 bytes. */
   readonly label?: string
   /** Told of every change of a hold's state. What it throws goes to diagnostics. */
@@ -66,6 +68,7 @@ export interface LockSettings {
   readonly fairness: 'local' | 'strict'
   readonly handovers: number
   readonly reentrant: boolean
+  readonly refuseDeadlock: boolean
   readonly label: string
   readonly onState: ((state: HoldState, held: Held) => void) | null
 }
@@ -81,6 +84,7 @@ const DEFAULTS: LockSettings = Object.freeze({
   fairness: 'local',
   handovers: 16,
   reentrant: true,
+  refuseDeadlock: false,
   label: '',
   onState: null,
 })
@@ -111,6 +115,7 @@ function settle(given: Record<string, unknown>, base: LockSettings, traits: Trai
     fairness: pick('fairness', (v) => checkOneOf('fairness', v, ['local', 'strict'])),
     handovers: pick('handovers', (v) => checkWhole('handovers', v, 0, 1023)),
     reentrant: pick('reentrant', (v) => checkBoolean('reentrant', v)),
+    refuseDeadlock: pick('refuseDeadlock', (v) => checkBoolean('refuseDeadlock', v)),
     label: pick('label', (v) => checkText('label', v, 200)),
     onState: pick('onState', (v) => checkFunction('onState', v as NonNullable<LockSettings['onState']>)),
   }

@@ -20,6 +20,10 @@ export class Owners {
     else this.#holds.set(owner, rest)
   }
 
+  holds(owner: object | symbol): Hold[] {
+    return this.#holds.get(owner)?.filter((hold) => hold.live) ?? []
+  }
+
   find(owner: object | symbol, line: string): Hold | null {
     return this.#holds.get(owner)?.find((hold) => hold.spec.name === line && hold.live) ?? null
   }

@@ -57,6 +57,20 @@ function textsOf(runtime: Runtime, settings: LockSettings, value: string | undef
   return texts
 }
 
+/** The same, by a caller that holds other lines: it says so, for the finder of deadlocks, and shares its place with nobody. */
+export function withHolds(spec: Spec, holds: readonly { readonly line: string; readonly token: bigint }[]): Spec {
+  const data = JSON.parse(spec.data) as Record<string, unknown>
+  // As many as fit, the innermost first.
+  for (let count = Math.min(holds.length, HOLDS_MAX); count > 0; count--) {
+    const named = holds.slice(0, count).map(({ line, token }) => [line, String(token)])
+    const text = JSON.stringify({ ...data, holds: named })
+    if (Buffer.byteLength(text) <= 1024) return { ...spec, data: text, shareKey: null }
+  }
+  return { ...spec, shareKey: null }
+}
+
+const HOLDS_MAX = 16
+
 /** The store keeps the place for longer than its holder believes in it, if others are to be kept away after a loss. */
 export function makeEntry({ name, weight, capacity, settings, data }: Spec, id: string): Entry {
   const { ttlMs, lockDelayMs, minHoldMs } = settings

@@ -18,7 +18,19 @@ export function placeView(stored: Stored, times: { readonly ageMs: number; reado
     host: typeof who.host === 'string' ? who.host : '',
     pid: typeof who.pid === 'number' ? who.pid : 0,
     ...(typeof who.value === 'string' ? { value: who.value } : {}),
+    ...readHolds(who.holds),
   }
+}
+
+function readHolds(holds: unknown): Pick<PlaceView, 'holds'> {
+  if (!Array.isArray(holds)) return {}
+  const read = holds.flatMap((held: unknown) => {
+    const [line, token] = Array.isArray(held) ? (held as unknown[]) : []
+    return typeof line === 'string' && typeof token === 'string' && /^\d{1,19}$/.test(token)
+      ? [{ line, token: BigInt(token) }]
+      : []
+  })
+  return read.length === 0 ? {} : { holds: read }
 }
 
 /** Another program may have written it: what is not an object of ours is shown as nothing. */

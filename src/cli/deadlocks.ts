@@ -1,0 +1,48 @@
+/** `holdfast deadlocks`: who waits in a circle. */
+import type { Given, Syntax } from './args.ts'
+import { STORE_HELP } from './command.ts'
+import { formatDuration } from './duration.ts'
+import { EXIT } from './exit.ts'
+import { print } from './output.ts'
+import { withStore } from './store.ts'
+import { printable } from './table.ts'
+
+export const syntax: Syntax = {
+  command: 'deadlocks',
+  options: { store: 'value', json: 'flag' },
+  operands: [],
+  runs: false,
+}
+
+export const help: string = `Finds those who wait for each other in a circle, across processes and machines.
+
+Usage: holdfast deadlocks [--store URL] [--json]
+
+${STORE_HELP}
+  --json          one array a circle: [{ line, label, host, pid, waitingMs, holds: [{ line, token }] }, …]
+
+Seen are callers that ask for a lock inside \`using\` of another, or with the same owner as another. To end a circle, stop
+one of its processes, or break a line that it holds.
+
+Exit code: 0 there is none · 1 there is at least one
+  64 usage · 69 store out of reach · 70 internal`
+
+export function execute(given: Given): Promise<number> {
+  return withStore(given, async (hf) => {
+    const circles = await hf.deadlocks()
+    for (const circle of circles) {
+      if (given.flags.has('json')) {
+        print(JSON.stringify(circle, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value)))
+        continue
+      }
+      const parties = circle.map(({ line, label, host, pid, waitingMs, holds }) => {
+        const held = holds.map((one) => printable(one.line)).join(', ')
+        const who = `${host}:${pid}${label === '' ? '' : ` (${printable(label)})`}`
+        return `  ${who} holds ${held} and waits for ${printable(line)}, ${formatDuration(waitingMs)} now`
+      })
+      print(`a circle of ${circle.length}:\n${parties.join('\n')}`)
+    }
+    if (circles.length === 0 && !given.flags.has('json')) print('nobody waits in a circle')
+    return circles.length === 0 ? EXIT.ok : 1
+  })
+}

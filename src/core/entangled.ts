@@ -1,0 +1,82 @@
+/**
+ * Which waiters can never be served. A waiter says in its place's data what its caller holds; from that and the lines it
+ * is worked out backwards: whoever is held up by nobody that waits will go on, and lets go of what it holds; then those
+ * behind it will. What is left when nothing more can be let go waits in a circle.
+ */
+import type { LineView, PlaceView } from '../driver.ts'
+
+/** A place that waits while its caller holds others. */
+export interface Entangled {
+  readonly line: string
+  readonly place: PlaceView
+  /** Who stands in front of it and waits in turn: indexes into the same list. */
+  readonly blockedBy: readonly number[]
+}
+
+interface Node {
+  readonly line: LineView
+  readonly place: PlaceView
+  /** All places of the line in front of it. */
+  readonly ahead: readonly PlaceView[]
+}
+
+const keyOf = (line: string, token: bigint): string => `${token} ${line}`
+
+/** Those that wait in a circle, of all that wait. */
+export function findEntangled(lines: readonly LineView[]): Entangled[] {
+  const nodes: Node[] = []
+  /** Which waiter's caller holds this place, or is this place. */
+  const agents = new Map<string, Node[]>()
+  const add = (key: string, node: Node): void => {
+    agents.set(key, [...(agents.get(key) ?? []), node])
+  }
+  for (const line of lines) {
+    const places = [...line.holders, ...line.waiters]
+    for (const [i, place] of line.waiters.entries()) {
+      const node = { line, place, ahead: places.slice(0, line.holders.length + i) }
+      nodes.push(node)
+      add(keyOf(line.name, place.token), node)
+      for (const held of place.holds ?? []) add(keyOf(held.line, held.token), node)
+    }
+  }
+  const stuck = new Set(nodes)
+  const isStuck = (line: string, place: PlaceView): boolean =>
+    (agents.get(keyOf(line, place.token)) ?? []).some((node) => stuck.has(node))
+  for (let changed = true; changed; ) {
+    changed = false
+    for (const node of stuck) {
+      const { line, place, ahead } = node
+      const weight = ahead.filter((other) => isStuck(line.name, other)).reduce((sum, other) => sum + other.weight, 0)
+      if (weight + place.weight > line.capacity) continue
+      stuck.delete(node)
+      changed = true
+    }
+  }
+  const left = [...stuck]
+  return left.map(({ line, place, ahead }) => ({
+    line: line.name,
+    place,
+    blockedBy: left.flatMap((other, i) =>
+      ahead.some((one) => (agents.get(keyOf(line.name, one.token)) ?? []).includes(other)) ? [i] : [],
+    ),
+  }))
+}
+
+/** The circles among them, each once. */
+export function findCircles(entangled: readonly Entangled[]): Entangled[][] {
+  const circles: Entangled[][] = []
+  const done = new Set<number>()
+  for (let start = 0; start < entangled.length; start++) {
+    const path: number[] = []
+    for (let at: number | undefined = start; at !== undefined && !done.has(at); at = entangled[at]?.blockedBy[0]) {
+      const from = path.indexOf(at)
+      if (from >= 0) {
+        circles.push(path.slice(from).map((i) => entangled[i] as Entangled))
+        break
+      }
+      path.push(at)
+    }
+    for (const i of path) done.add(i)
+  }
+  return circles
+}

@@ -1,0 +1,51 @@
+/** Who waits in this process while holding something: enough to see, before waiting, that it would never end. */
+import { DeadlockError } from './errors.ts'
+import type { Hold } from './hold.ts'
+import type { Spec } from './spec.ts'
+
+export interface Wait {
+  readonly spec: Spec
+  readonly holds: readonly Hold[]
+}
+
+export class Waits {
+  readonly #waits = new Set<Wait>()
+
+  add(wait: Wait): void {
+    this.#waits.add(wait)
+  }
+
+  delete(wait: Wait): void {
+    this.#waits.delete(wait)
+  }
+
+  /** Throws if what is asked for is held by somebody who waits, through others perhaps, for what the caller holds. */
+  check({ spec, holds }: Wait): void {
+    const path = this.#path(spec, holds, new Set())
+    if (path === null) return
+    const circle = [...path, spec.name].map((line) => JSON.stringify(line)).join(' → ')
+    throw new DeadlockError(
+      `to wait for line ${JSON.stringify(spec.name)} would never end in this process: ${circle}`,
+      {
+        line: spec.name,
+      },
+    )
+  }
+
+  #path(wanted: Spec, mine: readonly Hold[], seen: Set<Wait>): string[] | null {
+    for (const wait of this.#waits) {
+      if (seen.has(wait) || !wait.holds.some((hold) => hold.live && collide(hold.spec, wanted))) continue
+      seen.add(wait)
+      if (mine.some((hold) => hold.live && collide(hold.spec, wait.spec))) return [wanted.name, wait.spec.name]
+      const path = this.#path(wait.spec, mine, seen)
+      if (path !== null) return [wanted.name, ...path]
+    }
+    return null
+  }
+}
+
+/** Whether one must wait for the other. Permits may be enough for both: they are never refused. */
+function collide(a: Spec, b: Spec): boolean {
+  if (a.name !== b.name || a.mode === 'permits' || b.mode === 'permits') return false
+  return a.mode === 'exclusive' || b.mode === 'exclusive'
+}

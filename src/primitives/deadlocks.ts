@@ -1,0 +1,57 @@
+/** Circles of waiters, across processes: found from what everybody can see in the store. */
+import type { Core } from '../core/core.ts'
+import { type Entangled, findCircles, findEntangled } from '../core/entangled.ts'
+import { ISSUES_PER_PLACE } from '../core/hold.ts'
+import type { LineView } from '../driver.ts'
+import { pause } from './pause.ts'
+
+/** One of those who wait in a circle. */
+export interface DeadlockParty {
+  /** What it waits for. */
+  readonly line: string
+  readonly label: string
+  readonly host: string
+  readonly pid: number
+  /** For how long. */
+  readonly waitingMs: number
+  /** What it holds meanwhile. */
+  readonly holds: readonly { readonly line: string; readonly token: bigint }[]
+}
+
+/** Each waits for the next, and the last for the first. */
+export type Deadlock = readonly DeadlockParty[]
+
+/** Lines are looked at one after another: only what is seen twice is a circle, and not a picture of two moments. */
+const SECOND_LOOK_MS = 100
+
+export async function findDeadlocks(core: Core): Promise<Deadlock[]> {
+  const first = findEntangled(await look(core))
+  if (first.length === 0) return []
+  await pause(core.runtime, SECOND_LOOK_MS)
+  const known = new Set(first.map(keyOf))
+  const lines = await look(core)
+  const still = findEntangled(lines)
+  return findCircles(still)
+    .filter((circle) => circle.every((one) => known.has(keyOf(one))))
+    .map((circle) => circle.map(party))
+}
+
+async function look(core: Core): Promise<LineView[]> {
+  const lines: LineView[] = []
+  for await (const line of core.driver.list('')) lines.push(line)
+  return lines
+}
+
+const keyOf = ({ line, place }: Entangled): string => `${place.token} ${line}`
+
+function party({ line, place }: Entangled): DeadlockParty {
+  const { label, host, pid, ageMs, holds = [] } = place
+  return {
+    line,
+    label,
+    host,
+    pid,
+    waitingMs: ageMs,
+    holds: holds.map((held) => ({ line: held.line, token: held.token * ISSUES_PER_PLACE })),
+  }
+}
