@@ -60,10 +60,17 @@ export class Hold implements LeaseListener {
 
   /** Made when a guard asks: a hold that nobody guards pays nothing. */
   get credential(): Credential {
-    const { name, mode, shareKey } = this.spec
+    const { name, mode, shareKey, settings } = this.spec
     this.#place ??= placeDigest(this.lease.entry.id)
     const { fenced } = this.#core.driver.traits
-    return { line: name, token: this.token, place: this.#place, mode, alone: shareKey === null, fenced }
+    return {
+      line: name,
+      token: this.token,
+      place: this.#place,
+      mode,
+      alone: shareKey === null || settings.handovers === 0,
+      fenced,
+    }
   }
 
   /** The loss, once there was one. */

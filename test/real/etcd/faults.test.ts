@@ -150,7 +150,7 @@ describe.skipIf(skipped('etcd'))('faults', () => {
     const client = rawClient(url)
     const hf = await open(url)
     const holds = await Promise.all(
-      Array.from({ length: 60 }, (_, i) => hf.mutex(`many-${i}`, { ttlMs: 3_000 }).acquire()),
+      Array.from({ length: 200 }, (_, i) => hf.mutex(`many-${i}`, { ttlMs: 3_000 }).acquire()),
     )
     const [{ lease } = { lease: 0n }] = await keysOf(client, 'many-0')
     // As a request would make it that was carried out long after its client had given it up.
