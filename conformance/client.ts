@@ -51,6 +51,15 @@ async function obey(hf: Holdfast, order: Order): Promise<void> {
       if (order.thenEnd === 'fall off') process.disconnect()
       return
     }
+    case 'block': {
+      const held = await hf.mutex(line, { ttlMs: order.ttlMs }).acquire()
+      tell({ kind: 'held', token: String(held.token) })
+      // The report must be out before the loop stops.
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, order.blockMs)
+      tell({ kind: 'unblocked', state: held.state })
+      return
+    }
     case 'visit':
       await Promise.all(Array.from({ length: order.times }, () => visit(hf, line, order.fairness)))
       tell({ kind: 'done' })

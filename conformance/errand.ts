@@ -13,6 +13,8 @@ export type Order =
       /** How the process ends, with the lock still held: by exit, or by having nothing left to do. */
       readonly thenEnd?: 'exit' | 'fall off'
     }
+  /** Holds, and blocks its event loop. */
+  | { readonly kind: 'block'; readonly line: string; readonly ttlMs: number; readonly blockMs: number }
   | { readonly kind: 'visit'; readonly line: string; readonly times: number; readonly fairness: 'local' | 'strict' }
 
 export type Report =
@@ -20,6 +22,7 @@ export type Report =
   | { readonly kind: 'held'; readonly token: string }
   | { readonly kind: 'effect'; readonly token: string }
   | { readonly kind: 'refused'; readonly code: string }
+  | { readonly kind: 'unblocked'; readonly state: string }
   | { readonly kind: 'visit'; readonly token: string; readonly from: string; readonly to: string }
   | { readonly kind: 'failed'; readonly error: string }
 

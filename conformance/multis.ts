@@ -105,6 +105,7 @@ export const multis: Draft[] = [
       assert.throws(() => hf.all([]), UsageError)
       assert.throws(() => hf.all([hf.mutex(name), hf.mutex(name)]), UsageError)
       assert.throws(() => hf.all([hf.mutex(name), other.mutex(name)]), UsageError)
+      hf.all([hf.mutex(name, { label: 'east' }), other.mutex(name, { label: 'west' })])
       assert.throws(() => hf.all([{} as never]), UsageError)
     },
   },

@@ -22,6 +22,27 @@ function acrossProcesses(name: string, law: string, run: (rig: Rig) => Promise<v
 }
 
 export const processes: Draft[] = [
+  acrossProcesses(
+    'a holder whose event loop is blocked past its ttl knows what became of its hold',
+    'life',
+    async (rig) => {
+      // With a heartbeat in a worker it is kept; without, it is lost, and the first look says so.
+      const isVouched = 'latest' in (await rig.driver())
+      const line = rig.name()
+      const child = await Errand.start(rig)
+      const ttlMs = await ttlFor(rig)
+      child.order({ kind: 'block', line, ttlMs, blockMs: 3 * ttlMs })
+      const { token } = await child.told('held')
+      const hf = await rig.holdfast()
+      const waiting = hf.mutex(line).acquire()
+      const { state } = await child.told('unblocked')
+      assert.equal(state, isVouched ? 'held' : 'lost')
+      child.signal('SIGKILL')
+      const held = await within('the next in line is served', waiting)
+      assert.ok(held.token > BigInt(token))
+      await held.release()
+    },
+  ),
   acrossProcesses('a holder killed with -9 frees the line', 'life', async (rig) => {
     const line = rig.name()
     const child = await Errand.start(rig)

@@ -56,8 +56,9 @@ export class LineLock implements Lock {
     return this.core === other.core && this.name === other.name
   }
 
-  get storeName(): string {
-    return this.core.driver.name
+  /** What tells stores apart that have lines of the same name: the kind of store, and the label it was opened with. */
+  get storeLabel(): string {
+    return `${this.core.driver.name} ${this.spec.settings.label}`
   }
 
   get runtime(): Runtime {

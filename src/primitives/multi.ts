@@ -1,5 +1,5 @@
 /**
- * Several locks as one: all or nothing. They are taken in one order everywhere (by the bytes of the name, then by the store),
+ * Several locks as one: all or nothing. They are taken in one order everywhere (by the bytes of the name, then by the store's kind and label),
  * so that two who want the same locks never wait for each other.
  */
 import { checkFunction, shown } from '../core/check.ts'
@@ -158,10 +158,10 @@ export class LineMultiLock implements MultiLock {
   #checkDistinct(): void {
     for (const [i, lock] of this.#locks.entries()) {
       const last = this.#locks[i - 1]
-      if (last === undefined || last.name !== lock.name || last.storeName !== lock.storeName) continue
+      if (last === undefined || last.name !== lock.name || last.storeLabel !== lock.storeLabel) continue
       const reason = last.sharesLineWith(lock)
         ? 'is asked for twice, and would wait for itself'
-        : 'is asked for on two stores of one kind, so its order is not the same everywhere; use different names'
+        : 'is asked for on two stores of one kind and label, so its order is not the same everywhere; give each store a label of its own'
       throw new UsageError(`line ${JSON.stringify(lock.name)} ${reason}`, { line: lock.name })
     }
   }
@@ -170,7 +170,7 @@ export class LineMultiLock implements MultiLock {
 function compare(a: LineLock, b: LineLock): number {
   return (
     Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)) ||
-    (a.storeName < b.storeName ? -1 : a.storeName > b.storeName ? 1 : 0)
+    Buffer.compare(Buffer.from(a.storeLabel), Buffer.from(b.storeLabel))
   )
 }
 
