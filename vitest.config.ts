@@ -4,6 +4,8 @@ import { defineConfig } from 'vitest/config'
 // on two cores, since a starved event loop would turn a liveness bound into a lottery.
 export default defineConfig({
   test: {
+    // Of the cases of a conformance suite; all other tests take turns.
+    maxConcurrency: 4,
     projects: [
       { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 30_000 } },
       {

@@ -15,7 +15,8 @@ export async function conform(
   const { conformance: makeCases } = (await import(new URL(suite, import.meta.url).href)) as {
     readonly conformance: typeof conformance
   }
-  describe(what, () => {
+  // Cases share nothing but the store, and most of their time is spent waiting: several at once (maxConcurrency).
+  describe.concurrent(what, () => {
     for (const { law, name, timeoutMs, run } of makeCases(store).filter(fits)) test(`${law}: ${name}`, run, timeoutMs)
   })
 }
