@@ -109,7 +109,8 @@ test('requests in flight when the link breaks settle as sent or are answered; no
   const client = proxied({ sessionTimeoutMs: 10_000 })
   const base = await client.create('/flight-', undefined, { mode: 'persistentSequential' })
   const outcomes: Promise<'done' | 'unknown' | 'unsent'>[] = []
-  for (let round = 0; round < 10; round++) {
+  // The last round is left alone: a link that is cut within a millisecond may have answered nothing at all.
+  for (let round = 0; round <= 10; round++) {
     for (let i = 0; i < 50; i++) {
       outcomes.push(
         client.create(`${base}/${round}-${i}`).then(
@@ -119,7 +120,7 @@ test('requests in flight when the link breaks settle as sent or are answered; no
       )
     }
     await new Promise((resolve) => setTimeout(resolve, round))
-    proxy.cut()
+    if (round < 10) proxy.cut()
   }
   const settled = await Promise.all(outcomes)
   const nodes = new Set((await witness.getChildren(base)).children)
