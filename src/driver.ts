@@ -193,8 +193,11 @@ export interface Driver {
    * null: it has lapsed, was broken, or was handed on to another. Asked again with the same `id` it answers the same.
    */
   rename?(entry: Entry, id: string): Promise<Place | null>
-  /** Takes from a rate limit in one call. An answer that was lost may have taken: asked again, it takes again. */
-  take?(key: string, demand: Demand): Promise<Taken>
+  /**
+   * Takes from a rate limit in one call. An answer that was lost may have taken: asked again, it takes again.
+   * A store in this process may answer at once; it throws nothing then.
+   */
+  take?(key: string, demand: Demand): Taken | Promise<Taken>
   /** Makes the schema, on stores that have one. */
   setup?(): Promise<void>
   /** Lets go of connections of its own making; a client it was given stays open. */

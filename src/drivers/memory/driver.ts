@@ -125,7 +125,7 @@ export class MemoryDriver implements Driver {
     return toPlace(this.#hub.store.rename(entry, id, since.monoMs), since)
   }
 
-  async take(key: string, demand: Demand): Promise<Taken> {
+  take(key: string, demand: Demand): Taken {
     return this.#hub.buckets.take(key, demand, this.#runtime.now())
   }
 

@@ -59,7 +59,7 @@ export class StoreLimiter implements Limiter {
   readonly #settings: LimiterSettings
   readonly #closers: Closers
   readonly #prefix: string
-  readonly #take: (key: string, demand: Demand) => Promise<Taken>
+  readonly #take: (key: string, demand: Demand) => Taken | Promise<Taken>
   readonly #reserves: Reserves | null
   readonly #turns: Turns
   readonly #names = new Map<string, string>()
@@ -81,7 +81,7 @@ export class StoreLimiter implements Limiter {
       this.#take = driver.take.bind(driver)
     }
     const { batch } = settings
-    const ask = (key: string, cost: number): Promise<Taken> => this.#take(key, this.#demand(cost))
+    const ask = async (key: string, cost: number): Promise<Taken> => this.#take(key, this.#demand(cost))
     this.#reserves = batch === null ? null : new Reserves(runtime, settings, batch, ask)
     this.#turns = new Turns(runtime)
   }
@@ -149,7 +149,8 @@ export class StoreLimiter implements Limiter {
     this.#core.assertOpen()
     const { whenDown } = this.#settings
     if (whenDown === 'open') return this.#orOpen(() => this.#ask(name, cost))
-    return this.#ask(name, cost).then(asOutcome)
+    const answer = this.#ask(name, cost)
+    return answer instanceof Promise ? answer.then(asOutcome) : Promise.resolve(asOutcome(answer))
   }
 
   /** Who waits does not ask in vain: with a penalty it looks first, and its patience shuts no key. */
@@ -163,11 +164,11 @@ export class StoreLimiter implements Limiter {
     return { ...look, allowed: false, retryAfterMs }
   }
 
-  #ask(name: string, cost: number): Promise<Taken> {
+  #ask(name: string, cost: number): Taken | Promise<Taken> {
     return this.#reserves === null ? this.#take(name, this.#demand(cost)) : this.#reserves.take(name, cost)
   }
 
-  async #orOpen(ask: () => Promise<Taken>): Promise<Outcome> {
+  async #orOpen(ask: () => Taken | Promise<Taken>): Promise<Outcome> {
     if (this.#settings.whenDown === 'closed') return asOutcome(await ask())
     const { runtime } = this.#core
     if (runtime.now() < this.#downUntilMs) return OPEN
