@@ -1898,8 +1898,13 @@ local shutAfter, shutUs = tonumber(ARGV[5]), ARGV[6] * 1000
 local level, at, refused, shutUntil = 0, now, 0, 0
 local kept = redis.call('GET', KEYS[1])
 if kept then
+local empty = tonumber(kept)
+if empty then
+level = math.min(math.max(0, empty - now), burst * unit)
+else
 local a, b, c, d = string.match(kept, '^(%d+) (%d+) (%d+) (%d+)$')
 level, at, refused, shutUntil = tonumber(a), tonumber(b), tonumber(c), tonumber(d)
+end
 end
 level = math.max(0, level - math.max(0, now - at) * drain)
 if level == 0 and shutUntil <= now then refused = 0 end
@@ -1910,7 +1915,7 @@ retry = shutUntil - now
 elseif cost * unit <= room then
 taken, level = 1, level + cost * unit
 else
-refused = refused + cost
+if shutAfter > 0 then refused = refused + cost end
 retry = math.ceil((cost * unit - room) / drain)
 if shutAfter > 0 and refused > shutAfter then
 shutUntil, refused = now + shutUs, 0
@@ -1921,7 +1926,9 @@ local reset = math.ceil(level / drain)
 local shut = shutUntil > now and 1 or 0
 local keepUs = math.max(reset, shutUntil - now)
 if cost > 0 and keepUs > 0 then
-local state = string.format('%.0f %.0f %.0f %.0f', level, now, refused, shut == 1 and shutUntil or 0)
+local state
+if drain == 1 and refused == 0 and shut == 0 then state = string.format('%.0f', now + level)
+else state = string.format('%.0f %.0f %.0f %.0f', level, now, refused, shut == 1 and shutUntil or 0) end
 redis.call('SET', KEYS[1], state, 'PX', math.ceil(keepUs / 1000))
 end
 local left = shut == 1 and 0 or math.floor((burst * unit - level) / unit)
