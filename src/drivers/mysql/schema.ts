@@ -2,6 +2,7 @@
 import { isSchemaMissing, schemaError } from './failure.ts'
 import type { Names } from './names.ts'
 import { BELL, BREAK, ENTER, LEAVE, LOOK, SCHEMA, STEP, SWAP, SWEEP, TAKE, TOUCH } from './scripts.generated.ts'
+import type { Reply } from './reply.ts'
 import type { MysqlSession } from './session.ts'
 
 /**
@@ -12,7 +13,8 @@ export const SCHEMA_VERSION = 2
 
 const PROCEDURES = [STEP, ENTER, LEAVE, TOUCH, BREAK, SWAP, TAKE, SWEEP, LOOK, BELL]
 
-function statements(names: Names): string[] {
+/** The tables, which may be made again and again; then what may not be made anew while somebody uses it. */
+function statements(names: Names): { readonly tables: string[]; readonly rest: string[] } {
   const split = (sql: string): string[] =>
     sql
       .split(/^;;$/m)
@@ -26,12 +28,13 @@ function statements(names: Names): string[] {
   const version = names.render(
     `INSERT INTO @meta (one, version, floor) VALUES (1, ${SCHEMA_VERSION}, 0) ON DUPLICATE KEY UPDATE version = ${SCHEMA_VERSION}`,
   )
-  return [...split(SCHEMA), ...procedures, version]
+  return { tables: split(SCHEMA), rest: [...procedures, version] }
 }
 
 /** Everything `setup()` would run, as the `mysql` program takes it. */
 export function migration(names: Names): string {
-  return `DELIMITER ;;\n${statements(names).join('\n;;\n')}\n;;\nDELIMITER ;\n`
+  const { tables, rest } = statements(names)
+  return `DELIMITER ;;\n${[...tables, ...rest].join('\n;;\n')}\n;;\nDELIMITER ;\n`
 }
 
 /** Makes the schema if it is missing or older; leaves it alone if it fits, and refuses a newer one. */
@@ -42,12 +45,24 @@ export async function setUp(session: MysqlSession, names: Names): Promise<void> 
   // Definitions are not transactional here: whoever comes second would drop a procedure that somebody calls already. A table
   // that is locked for writing would not do, as every statement that defines something ends the lock.
   const lock = `'holdfast.setup.${names.prefix}'`
-  await session.script([`DO GET_LOCK(${lock}, 30)`, ...statements(names), `DO RELEASE_LOCK(${lock})`])
+  await session.script(async (run) => {
+    await run(`DO GET_LOCK(${lock}, 30)`)
+    const { tables, rest } = statements(names)
+    for (const sql of tables) await run(sql)
+    // Who waited for the lock finds the work done, and the procedures in use. Asked on the same connection: there may be only one.
+    const now = await readVersion(run, names)
+    if (now === null || now < SCHEMA_VERSION) for (const sql of rest) await run(sql)
+    await run(`DO RELEASE_LOCK(${lock})`)
+  })
 }
 
-export async function schemaVersion(session: MysqlSession, names: Names): Promise<number | null> {
+export function schemaVersion(session: MysqlSession, names: Names): Promise<number | null> {
+  return readVersion((sql) => session.run(sql, []), names)
+}
+
+async function readVersion(run: (sql: string) => Promise<Reply>, names: Names): Promise<number | null> {
   try {
-    const { rows } = await session.run(names.render('SELECT version FROM @meta WHERE one = 1'), [])
+    const { rows } = await run(names.render('SELECT version FROM @meta WHERE one = 1'))
     const [row] = rows
     return row === undefined ? null : Number(row[0])
   } catch (error) {

@@ -9,8 +9,8 @@ import { type Reply, type Seat, toReply, type Value } from './reply.ts'
 export interface MysqlSession {
   /** One prepared statement, one round trip; by that seat, if it is given and still open. */
   run(sql: string, values: Value[], seat?: Seat): Promise<Reply>
-  /** These statements one after another on one connection. */
-  script(statements: readonly string[]): Promise<void>
+  /** Statements one after another on one connection. */
+  script(work: (run: (sql: string) => Promise<Reply>) => Promise<void>): Promise<void>
   /** A connection of its own for statements that wait; null where the connections are the user's. */
   ear: ((timeoutMs: number) => Promise<Ear>) | null
   close(): Promise<void>
@@ -25,10 +25,10 @@ export function openMysql(url: string, options: LanesOptions): MysqlSession {
   const lanes = new MysqlLanes(loadMysql, url, options)
   return {
     run: (sql, values, seat) => lanes.run(sql, values, seat),
-    async script(statements) {
+    async script(work) {
       const own = await lanes.own(SCRIPT_MS, true)
       try {
-        for (const sql of statements) await own.run(sql, [])
+        await work((sql) => own.run(sql, []))
       } finally {
         own.close()
       }
@@ -47,10 +47,13 @@ export function givenMysql(pool: MysqlPool, timeoutMs: number): MysqlSession {
         const [result] = await connection.execute({ sql, values, rowsAsArray: true })
         return toReply(result, null)
       }),
-    script: (statements) =>
-      withConnection(given, SCRIPT_MS, async (connection) => {
-        for (const sql of statements) await connection.query({ sql, rowsAsArray: true })
-      }),
+    script: (work) =>
+      withConnection(given, SCRIPT_MS, (connection) =>
+        work(async (sql) => {
+          const [result] = await connection.query({ sql, rowsAsArray: true })
+          return toReply(result, null)
+        }),
+      ),
     ear: null,
     async close() {},
   }
