@@ -71,7 +71,9 @@ describe.each(Object.keys(URLS))('%s', (name) => {
   }, 60_000)
   afterAll(() => hf.close())
 
-  test('blocked for three leases, the hold is kept and no false loss is told', { timeout: 90_000 }, async () => {
+  test.concurrent('blocked for three leases, the hold is kept and no false loss is told', {
+    timeout: 90_000,
+  }, async () => {
     const ttlMs = Math.max(hf.traits.ttlMsMin, 2_000)
     const blocker = new Blocker(url, 'blocked', { ttlMs, blockMs: 3 * ttlMs, silenceMs: 60_000 }, 'worker')
     await blocker.tells('held')
@@ -83,7 +85,7 @@ describe.each(Object.keys(URLS))('%s', (name) => {
     await (await waiting).release()
   })
 
-  test('silent for longer than silenceMs, it is given up, others are served, and it knows', {
+  test.concurrent('silent for longer than silenceMs, it is given up, others are served, and it knows', {
     timeout: 90_000,
   }, async () => {
     const ttlMs = Math.max(hf.traits.ttlMsMin, 1_000)
