@@ -14,6 +14,8 @@ export type Touch = (entries: readonly Entry[]) => Promise<(Place | null)[]>
 export interface Voucher {
   /** Its last renewal of the place, as instants of this thread; or why it gave the place up. null: nothing to tell. */
   latest(id: string): { readonly since: Instant } | { readonly gone: string } | null
+  /** The place is kept from now on: renew it if this thread does not. */
+  keep(id: string): void
   /** The place is a fixed lease from now on. */
   fix(id: string): void
 }
@@ -51,6 +53,7 @@ export class Keeper {
       this.#classes.set(ttlMs, kept)
     }
     lease.kept = kept
+    this.#voucher?.keep(lease.entry.id)
     this.#rest(lease, kept)
     if (lease.awaited) this.#awaited++
     this.#arm(lease.sinceMonoMs + (lease.renewed ? kept.renewMs : kept.usableMs))

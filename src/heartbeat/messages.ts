@@ -35,7 +35,7 @@ export type Request =
   | { readonly kind: 'call'; readonly call: number; readonly name: CallName; readonly args: readonly unknown[] }
   | { readonly kind: 'watch'; readonly watch: number; readonly line: string; readonly id: string | null }
   | { readonly kind: 'unwatch'; readonly watch: number }
-  | { readonly kind: 'fix'; readonly id: string }
+  | { readonly kind: 'want'; readonly id: string; readonly wanted: boolean }
   /** Where what is learned of the places is to be written: a new page of the ledger. */
   | { readonly kind: 'page'; readonly page: SharedArrayBuffer }
   /** The place with this id is written down there. */

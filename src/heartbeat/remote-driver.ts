@@ -151,8 +151,12 @@ export class RemoteDriver implements Driver, Voucher {
     return monoMs === 0 ? null : { since: { monoMs, wallMs } }
   }
 
+  keep(id: string): void {
+    this.#send({ kind: 'want', id, wanted: true })
+  }
+
   fix(id: string): void {
-    this.#send({ kind: 'fix', id })
+    this.#send({ kind: 'want', id, wanted: false })
   }
 
   #enterAll(entries: readonly Entry[]): Promise<Place[] | null> {

@@ -13,8 +13,8 @@ interface Kept {
   /** When it was last renewed, by this thread's clock. */
   sinceMs: number
   busy: boolean
-  /** A fixed lease: not to be renewed. */
-  fixed: boolean
+  /** The other thread wants it renewed: it is held or waited for, and no fixed lease. */
+  wanted: boolean
 }
 
 const TICK_MS_MAX = 1_000
@@ -45,7 +45,7 @@ export class Rounds {
     const { monoMs } = place.since
     const kept = this.#kept.get(entry.id)
     if (kept === undefined) {
-      this.#kept.set(entry.id, { entry, sinceMs: monoMs, busy: false, fixed: false })
+      this.#kept.set(entry.id, { entry, sinceMs: monoMs, busy: false, wanted: false })
     } else {
       kept.sinceMs = Math.max(kept.sinceMs, monoMs)
     }
@@ -58,9 +58,10 @@ export class Rounds {
     this.#slots.delete(id)
   }
 
-  fix(id: string): void {
+  /** Whether it is to be renewed when the other thread does not. */
+  want(id: string, wanted: boolean): void {
     const kept = this.#kept.get(id)
-    if (kept !== undefined) kept.fixed = true
+    if (kept !== undefined) kept.wanted = wanted
   }
 
   setSlot(id: string, slot: number): void {
@@ -93,7 +94,7 @@ export class Rounds {
     const due: Kept[] = []
     let next = now + TICK_MS_MAX
     for (const kept of this.#kept.values()) {
-      if (kept.fixed) continue
+      if (!kept.wanted) continue
       const dueAt = kept.sinceMs + kept.entry.ttlMs / 2
       if (dueAt > now) next = Math.min(next, dueAt)
       else if (!kept.busy) due.push(kept)

@@ -46,8 +46,8 @@ class Desk {
       case 'unwatch':
         void this.#unwatch(request.watch)
         return
-      case 'fix':
-        this.#rounds.fix(request.id)
+      case 'want':
+        this.#rounds.want(request.id, request.wanted)
         return
       case 'page':
         this.#ledger.add(request.page)
