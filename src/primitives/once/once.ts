@@ -111,9 +111,14 @@ export class ScheduledOnce implements Once {
 
   #look(): void {
     const nowMs = this.#core.runtime.wallNow()
-    if (nowMs >= this.#nextMs && this.#running === null) {
-      const periodMs = this.#nextMs
-      this.#nextMs = this.#next(nowMs)
+    if (nowMs < this.#nextMs) {
+      this.#arm()
+      return
+    }
+    const periodMs = this.#nextMs
+    this.#nextMs = this.#next(nowMs)
+    // A run that takes longer than its period: those that begin meanwhile are passed over, here and everywhere.
+    if (this.#running === null) {
       this.#running = this.#run(periodMs).finally(() => {
         this.#running = null
       })

@@ -87,3 +87,31 @@ test.each([
   expect(() => hf.once('x', options as unknown as OnceOptions)).toThrow(UsageError)
   await hf.close()
 })
+
+test('periods that begin while a run still goes on are passed over, without a busy loop', async () => {
+  const runtime = new ManualRuntime()
+  const hf = await holdfast(memory({ name: 'once-long', runtime }), { runtime, ttlMs: 600_000 })
+  const periods: number[] = []
+  let finish = (): void => {}
+  const once = hf.once('long', {
+    everyMs: 10_000,
+    run: ({ periodMs }) => {
+      periods.push(periodMs)
+      return new Promise<void>((resolve) => {
+        finish = resolve
+      })
+    },
+  })
+  await runtime.pass(10_000)
+  const timers = runtime.timersSet
+  await runtime.pass(35_000)
+  expect(periods).toHaveLength(1)
+  expect(runtime.timersSet - timers).toBeLessThan(10)
+  finish()
+  await runtime.pass(10_000)
+  expect(periods).toHaveLength(2)
+  expect((periods[1] ?? 0) - (periods[0] ?? 0)).toBeGreaterThanOrEqual(40_000)
+  finish()
+  await once.stop()
+  await hf.close()
+})
