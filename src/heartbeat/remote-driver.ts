@@ -91,9 +91,12 @@ export class RemoteDriver implements Driver, Voucher {
     const worker = new Worker(PROGRAM, { workerData: charge, execArgv: [], name: 'holdfast heartbeat' })
     const opened = await new Promise<Opened>((resolve, reject) => {
       const failed = (error: Error): void => reject(new StoreError(`the heartbeat worker failed: ${error.message}`))
+      const ended = (): void => reject(new StoreError('the heartbeat worker ended before it had opened the store'))
       worker.once('error', failed)
+      worker.once('exit', ended)
       worker.once('message', (reply: Reply) => {
         worker.off('error', failed)
+        worker.off('exit', ended)
         if (reply.kind === 'open') resolve(reply)
         else if (reply.kind === 'closed') reject(received(reply.error))
       })
@@ -247,7 +250,8 @@ export class RemoteDriver implements Driver, Voucher {
 
   async #close(): Promise<void> {
     try {
-      await this.#call('close', [])
+      // A worker that has ended has nothing left to close: what it held lapses.
+      if (this.#ended === null) await this.#call('close', [])
     } finally {
       this.#end(new ClosedError('this store was closed; open it again with holdfast()'))
       await this.#worker.terminate()
