@@ -13,6 +13,8 @@ import type { Spec } from './spec.ts'
 import type { Waiter } from './waiter.ts'
 
 const storage = new AsyncLocalStorage<Context>()
+// Most acquisitions are in no context: they make no list.
+const NOTHING: readonly Hold[] = []
 
 export class Context {
   readonly #core: Core
@@ -49,9 +51,11 @@ export class Context {
   }
 
   /** All that the caller holds by the contexts it is in, the innermost first. */
-  static holds(core: Core): Hold[] {
+  static holds(core: Core): readonly Hold[] {
+    const inner = storage.getStore()
+    if (inner === undefined) return NOTHING
     const holds: Hold[] = []
-    for (let context = storage.getStore(); context !== undefined; context = context.#parent) {
+    for (let context: Context | undefined = inner; context !== undefined; context = context.#parent) {
       if (context.#core === core && context.#open && context.#hold.live) holds.push(context.#hold)
     }
     return holds

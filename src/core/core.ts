@@ -72,8 +72,12 @@ export class Core {
     for (const [key, other] of this.#queues) if (other.isIdle) this.#queues.delete(key)
   }
 
+  get isClosing(): boolean {
+    return this.#closing !== null
+  }
+
   assertOpen(): void {
-    if (this.#closing !== null) throw this.closedError()
+    if (this.isClosing) throw this.closedError()
   }
 
   closedError(): ClosedError {

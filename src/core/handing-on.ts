@@ -2,13 +2,14 @@
  * Handing a hold on to another process: the place gets an id that nobody uses yet, which is written into a text; whoever
  * first asks with the text gives it an id of its own, and holds. The token rises with every hand.
  */
-import type { Place, Stop } from '../driver.ts'
+import type { Entry, Place, Stop } from '../driver.ts'
 import { checkName, checkText, shown } from './check.ts'
 import type { Core } from './core.ts'
 import { LockLostError, NotHeldError, StoreUnreachableError, UnsupportedError, UsageError } from './errors.ts'
 import type { Handle } from './handle.ts'
 import { Lease } from './lease.ts'
 import type { LockSettings } from './options.ts'
+import { Overture } from './overture.ts'
 import { makeEntry, makeSpec, type Mode, type Spec } from './spec.ts'
 import { usableMs } from './validity.ts'
 
@@ -51,9 +52,8 @@ export async function adopt(core: Core, text: string, base: LockSettings): Promi
   const settings: LockSettings = Object.freeze({ ...base, ttlMs, lockDelayMs, minHoldMs: 0 })
   const spec: Spec = { ...makeSpec(core.runtime, { name: line, mode, weight, capacity }, settings), shareKey: null }
   const { runtime } = core
-  let isAwake = false
-  const early = { placed() {}, risked() {}, ended() {}, woke: () => void (isAwake = true) }
-  const lease = new Lease(makeEntry(spec, runtime.randomId()), ttlMs, early)
+  const overture = new Overture()
+  const lease = new Lease(makeEntry(spec, runtime.randomId()), ttlMs, overture)
   const { entry } = lease
   // Until then the place may stand, if it was handed on just now.
   const until = runtime.now() + usableMs(ttlMs)
@@ -67,6 +67,11 @@ export async function adopt(core: Core, text: string, base: LockSettings): Promi
     core.reaper.drop(entry)
     throw error
   }
+  if (core.isClosing) {
+    lease.unwatch()
+    core.reaper.drop(entry)
+    throw core.closedError()
+  }
   if (place !== null) lease.take(place)
   if (place === null || core.keeper.leftMs(lease) <= 0 || core.keeper.isDoubtful(lease)) {
     lease.unwatch()
@@ -77,18 +82,13 @@ export async function adopt(core: Core, text: string, base: LockSettings): Promi
     )
   }
   const handle = core.admit(lease, spec, deed.counter + 1, null)
-  if (isAwake) core.keeper.look(lease)
+  if (overture.woken) core.keeper.look(lease)
   return handle
 }
 
 /** Refuses what can't be handed on, before anything is given up. */
 export function checkDeed(core: Core, spec: Spec, counter: number): void {
-  const { driver } = core
-  if (driver.rename === undefined) {
-    throw new UnsupportedError(`a hold can't be handed on on ${driver.name}: ${driver.traits.safety}`, {
-      line: spec.name,
-    })
-  }
+  if (core.driver.rename === undefined) throw unsupported(core, spec.name)
   if (counter >= COUNTER_MAX) {
     throw new UsageError(`line ${JSON.stringify(spec.name)}: this place was handed on ${counter} times; release it`, {
       line: spec.name,
@@ -96,11 +96,13 @@ export function checkDeed(core: Core, spec: Spec, counter: number): void {
   }
 }
 
-function rename(core: Core, entry: Lease['entry'], id: string): Promise<Place | null> {
-  if (core.driver.rename === undefined) {
-    throw new UnsupportedError(`a hold can't be handed on on ${core.driver.name}: ${core.driver.traits.safety}`)
-  }
+function rename(core: Core, entry: Entry, id: string): Promise<Place | null> {
+  if (core.driver.rename === undefined) throw unsupported(core, entry.line)
   return core.driver.rename(entry, id)
+}
+
+function unsupported({ driver }: Core, line: string): UnsupportedError {
+  return new UnsupportedError(`a hold can't be handed on on ${driver.name}: ${driver.traits.safety}`, { line })
 }
 
 /** Asks until there is an answer, or until the lease must have lapsed: asked again with the same id it answers the same. */

@@ -12,12 +12,13 @@ import type { Core } from './core.ts'
 import { StoreUnreachableError } from './errors.ts'
 import type { Handle } from './handle.ts'
 import { Lease } from './lease.ts'
-import type { Spec } from './spec.ts'
-import { makeEntry } from './spec.ts'
+import { Overture } from './overture.ts'
+import { makeEntry, type Spec } from './spec.ts'
 import { renewMs } from './validity.ts'
 
 const PAUSE_MS = 50
-const PAUSE_MS_BUSY = 250
+/** Where the store wakes nobody. */
+const POLL_MS = 250
 
 export class Promotion {
   readonly #core: Core
@@ -38,23 +39,30 @@ export class Promotion {
   async run(wait: (ms: number, until: Promise<void>) => Promise<void>): Promise<Handle> {
     try {
       for (;;) {
+        this.#core.assertOpen()
         const changed = new Promise<void>((resolve) => {
           this.#wake = resolve
         })
         const lease = await this.#try()
         if (lease !== null) {
+          this.#core.assertOpen()
           this.#stop()
           return this.#core.admit(lease, this.#spec, 0, null)
         }
-        // A wake-up may be lost, and each look renews: the next one comes with the heartbeat at the latest.
-        const ms = this.#entry === null ? PAUSE_MS : Math.min(renewMs(this.#spec.settings.ttlMs), PAUSE_MS_BUSY)
-        await wait(ms, changed)
+        await wait(this.#pauseMs, changed)
       }
     } catch (error) {
       this.#stop()
       if (this.#entry !== null) this.#core.reaper.drop(this.#entry)
       throw error
     }
+  }
+
+  /** A wake-up may be lost, and each look renews: the next one comes with the heartbeat at the latest. */
+  get #pauseMs(): number {
+    if (this.#entry === null) return PAUSE_MS
+    const heartbeatMs = renewMs(this.#spec.settings.ttlMs)
+    return this.#core.driver.traits.push === 'none' ? Math.min(heartbeatMs, POLL_MS) : heartbeatMs
   }
 
   async #try(): Promise<Lease | null> {
@@ -70,7 +78,7 @@ export class Promotion {
       }
       const isFree = isGranted(entry, place) || (await this.#isFree(place, driver.list(entry.line)))
       if (!isFree) return null
-      const lease = new Lease(entry, this.#spec.settings.ttlMs, QUIET)
+      const lease = new Lease(entry, this.#spec.settings.ttlMs, new Overture())
       lease.take(place)
       const isUsable = this.#core.keeper.leftMs(lease) > 0 && !this.#core.keeper.isDoubtful(lease)
       if (!isUsable) return null
@@ -120,5 +128,3 @@ export class Promotion {
     this.#stops = []
   }
 }
-
-const QUIET = { placed() {}, risked() {}, ended() {}, woke() {} }

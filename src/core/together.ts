@@ -3,20 +3,10 @@ import { isGranted, type Place } from '../driver.ts'
 import type { Core } from './core.ts'
 import { diagnostics } from './diagnostics.ts'
 import type { Handle } from './handle.ts'
-import { Lease, type LeaseListener } from './lease.ts'
+import { Lease } from './lease.ts'
 import type { Wish } from './options.ts'
+import { Overture } from './overture.ts'
 import { makeEntry, type Spec } from './spec.ts'
-
-/** What is told of a place before it is a hold: a wake-up is remembered, the rest comes only to places that are kept. */
-class Overture implements LeaseListener {
-  woken = false
-  placed(): void {}
-  risked(): void {}
-  ended(): void {}
-  woke(): void {
-    this.woken = true
-  }
-}
 
 /**
  * A hold of each, in the order given. null: not all are free, or the store did not answer in time, or can't do these
@@ -34,7 +24,10 @@ export async function enterTogether(core: Core, specs: readonly Spec[], wish: Wi
   }
   let places: Place[] | null
   try {
-    await Promise.all(leases.map((lease) => watch(core, lease)))
+    // All of them, before anything is undone: a watch that came into force afterwards would never be ended.
+    const watches = await Promise.allSettled(leases.map((lease) => watch(core, lease)))
+    const failed = watches.find((outcome) => outcome.status === 'rejected')
+    if (failed !== undefined) throw failed.reason
     places = await inTime(core, wish, driver.enterAll(entries), undo)
   } catch (error) {
     // Asked for one by one, they give the same error or a better one.
@@ -47,7 +40,8 @@ export async function enterTogether(core: Core, specs: readonly Spec[], wish: Wi
     return null
   }
   for (const [i, lease] of leases.entries()) lease.take(places[i] as Place)
-  if (!leases.every((lease, i) => isUsable(core, lease, places[i] as Place))) {
+  // The instance may have been closed meanwhile: then nobody would ever give these back.
+  if (core.isClosing || !leases.every((lease, i) => isUsable(core, lease, places[i] as Place))) {
     undo()
     return null
   }

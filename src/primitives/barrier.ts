@@ -6,6 +6,7 @@ import { checkName, checkWhole } from '../core/check.ts'
 import type { Core } from '../core/core.ts'
 import { AcquireTimeoutError, CapacityMismatchError, OutcomeUnknownError } from '../core/errors.ts'
 import type { Held } from '../core/held.ts'
+import { ISSUES_PER_PLACE } from '../core/hold.ts'
 import { LineLock } from '../core/lock.ts'
 import { type LockSettings, resolveAcquire } from '../core/options.ts'
 import { makeSpec } from '../core/spec.ts'
@@ -139,7 +140,7 @@ export class StoreBarrier implements Barrier {
     const standing = new Set<string>()
     for await (const line of this.#core.driver.list(this.#stand.name)) {
       if (line.name !== this.#stand.name) continue
-      for (const { token } of [...line.holders, ...line.waiters]) standing.add(String(token * 1024n))
+      for (const { token } of [...line.holders, ...line.waiters]) standing.add(String(token * ISSUES_PER_PLACE))
     }
     return state.arrived.filter((token) => standing.has(token))
   }

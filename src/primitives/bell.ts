@@ -1,7 +1,6 @@
 /** Waiting for a change of something that is not a line: whoever changes it rings by walking through a line that the others watch. */
 import type { Core } from '../core/core.ts'
 import { diagnostics } from '../core/diagnostics.ts'
-import { StoreUnreachableError } from '../core/errors.ts'
 import type { Stop } from '../driver.ts'
 import { pause } from './pause.ts'
 
@@ -61,19 +60,5 @@ export class Bell {
     } finally {
       stop?.()
     }
-  }
-}
-
-/** Asks again while the store is silent: for steps that are safe to repeat. */
-export async function insist<T>(core: Core, ask: () => Promise<T>): Promise<T> {
-  const { runtime, connectTimeoutMs } = core
-  const until = runtime.now() + connectTimeoutMs
-  for (;;) {
-    try {
-      return await ask()
-    } catch (error) {
-      if (!(error instanceof StoreUnreachableError) || runtime.now() >= until) throw error
-    }
-    await pause(runtime, 50 * (0.5 + runtime.random()))
   }
 }

@@ -4,6 +4,7 @@ import type { Core } from '../core/core.ts'
 import { diagnostics } from '../core/diagnostics.ts'
 import { LockLostError, NotHeldError, UsageError } from '../core/errors.ts'
 import type { Held } from '../core/held.ts'
+import { ISSUES_PER_PLACE } from '../core/hold.ts'
 import { LineLock, type Lock } from '../core/lock.ts'
 import { type AcquireOptions, type LockOptions, type LockSettings, resolveAcquire } from '../core/options.ts'
 import { makeSpec } from '../core/spec.ts'
@@ -85,7 +86,7 @@ export class LineElection implements Election {
       const [head] = line.holders
       if (head === undefined) return null
       const { value = '', token, host, pid } = head
-      return { value, token: token * 1024n, host, pid }
+      return { value, token: token * ISSUES_PER_PLACE, host, pid }
     }
     return null
   }

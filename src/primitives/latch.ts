@@ -3,7 +3,7 @@ import { checkKeys, checkName, checkWhole } from '../core/check.ts'
 import type { Core } from '../core/core.ts'
 import { AcquireTimeoutError, CapacityMismatchError, OutcomeUnknownError } from '../core/errors.ts'
 import { type AcquireOptions, type LockSettings, resolveAcquire } from '../core/options.ts'
-import { Bell, insist } from './bell.ts'
+import { Bell } from './bell.ts'
 import { StoreCell } from './cell.ts'
 
 /** How a wait ends early. */
@@ -98,7 +98,7 @@ export class StoreLatch implements Latch {
   }
 
   async #read(): Promise<State> {
-    return this.#checked((await insist(this.#core, () => this.#cell.read())).value)
+    return this.#checked((await this.#cell.read()).value)
   }
 
   #checked(state: State | undefined): State {
