@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
 
-// Two projects: `unit` needs no server and no build; `real` uses real processes and real servers, one file at a time
-// on two cores, since a starved event loop would turn a liveness bound into a lottery.
+// Two projects: `unit` needs no server and no build; `real` uses real processes and real servers, two files at a time:
+// most of their time is spent waiting, and on two cores more would turn a liveness bound into a lottery.
 export default defineConfig({
   test: {
     // Of the cases of a conformance suite; all other tests take turns.
@@ -14,7 +14,7 @@ export default defineConfig({
           include: ['test/real/**/*.test.ts'],
           testTimeout: 60_000,
           hookTimeout: 120_000,
-          fileParallelism: false,
+          maxWorkers: 2,
         },
       },
     ],

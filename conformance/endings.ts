@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { ClosedError } from '../src/core/errors.ts'
 import type { Draft } from './case.ts'
 import { FaultyDriver } from './faulty.ts'
-import { crowd, type Rig, until, within } from './rig.ts'
+import { crowd, PATIENCE_MS, type Rig, until, within } from './rig.ts'
 
 /** Aborts at call number `at` of a contended or free acquisition. False: the run had no such call. */
 async function abortAt(rig: Rig, at: number, when: 'before' | 'after', contended: boolean): Promise<boolean> {
@@ -22,7 +22,7 @@ async function abortAt(rig: Rig, at: number, when: 'before' | 'after', contended
     (driver) => new FaultyDriver(driver, when === 'before' ? { before: act } : { after: act }),
   )
   const holder = contended ? await other.mutex(line).acquire() : null
-  const asking = hf.mutex(line).acquire({ signal: controller.signal })
+  const asking = hf.mutex(line, { ttlMs: 2 * PATIENCE_MS }).acquire({ signal: controller.signal })
   // Whether the caller gets it or the abort comes first is open; that nothing is left behind is not.
   const settling = asking.catch((error: unknown) => error as Error)
   const list = { list: (prefix: string) => other.list({ prefix }) }
@@ -33,10 +33,14 @@ async function abortAt(rig: Rig, at: number, when: 'before' | 'after', contended
   const outcome = await within('the acquisition settles', settling)
   if (outcome instanceof Error) assert.equal(outcome, reason)
   else await outcome.release()
+  // An abort is told at once, while its enter may still be on the way: it may come in after the line was seen empty, and
+  // is taken back then. So the line is free *soon*: what was forgotten would stand longer than `until` waits.
+  await until('the line is free', async () => {
+    const next = await other.mutex(line).tryAcquire()
+    await next?.release()
+    return next !== null
+  })
   await until('nothing is left in the line', async () => (await crowd(list, line)) === 0)
-  const next = await other.mutex(line).tryAcquire()
-  assert.ok(next, 'the line is free')
-  await next.release()
   await hf.close()
   await other.close()
   return hit
