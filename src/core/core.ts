@@ -22,8 +22,10 @@ export class Core {
   readonly owners: Owners = new Owners()
   readonly waits: Waits = new Waits()
   readonly connectTimeoutMs: number
-  /** Shared queues by key, all others by themselves. */
-  readonly #queues = new Map<string | LocalQueue, LocalQueue>()
+  /** The queues that may be shared, by key and name. */
+  readonly #shared = new Map<string, Map<string, LocalQueue>>()
+  /** The queues of one caller each. */
+  readonly #alone = new Set<LocalQueue>()
   #idle = 0
   #closing: Promise<void> | null = null
 
@@ -42,34 +44,48 @@ export class Core {
       return
     }
     const { spec } = waiter
-    let queue = spec.shareKey === null ? undefined : this.#queues.get(spec.shareKey)
+    const queue = spec.shareKey === null ? this.#own(spec) : this.#sharedQueue(spec, spec.shareKey)
+    queue.add(waiter)
+  }
+
+  #own(spec: Spec): LocalQueue {
+    const queue = new LocalQueue(this, spec)
+    this.#alone.add(queue)
+    return queue
+  }
+
+  #sharedQueue(spec: Spec, key: string): LocalQueue {
+    let queues = this.#shared.get(key)
+    if (queues === undefined) {
+      queues = new Map()
+      this.#shared.set(key, queues)
+    }
+    let queue = queues.get(spec.name)
     if (queue === undefined) {
       queue = new LocalQueue(this, spec)
-      this.#queues.set(spec.shareKey ?? queue, queue)
+      queues.set(spec.name, queue)
     } else if (queue.isIdle) {
       this.#idle--
     }
-    queue.add(waiter)
+    return queue
   }
 
   /** Makes a hold of a granted place that no queue of ours has asked for. Its spec shares no place. */
   admit(lease: Lease, spec: Spec, counter: number, owner: object | symbol | null): Handle {
     this.keeper.add(lease)
     this.keeper.hold(lease, spec.settings.renew)
-    const queue = new LocalQueue(this, spec)
-    this.#queues.set(queue, queue)
-    return queue.admit(lease, counter, owner)
+    return this.#own(spec).admit(lease, counter, owner)
   }
 
   /** A queue has neither callers nor a hold. A shared one is kept for a while: most lines are used again soon. */
-  rest(queue: LocalQueue, shareKey: string | null): void {
-    if (shareKey === null) {
-      this.#queues.delete(queue)
-      return
-    }
+  rest(queue: LocalQueue): void {
+    if (this.#alone.delete(queue)) return
     if (++this.#idle <= IDLE_QUEUES_MAX) return
     this.#idle = 0
-    for (const [key, other] of this.#queues) if (other.isIdle) this.#queues.delete(key)
+    for (const [key, queues] of this.#shared) {
+      for (const [name, other] of queues) if (other.isIdle) queues.delete(name)
+      if (queues.size === 0) this.#shared.delete(key)
+    }
   }
 
   get isClosing(): boolean {
@@ -94,8 +110,10 @@ export class Core {
     const error = this.closedError()
     // Settles only after #closing is set: what a rejected caller does next finds the instance closed.
     await Promise.resolve()
-    const leaving = [...this.#queues.values()].map((queue) => queue.close(error))
-    this.#queues.clear()
+    const queues = [...this.#alone, ...[...this.#shared.values()].flatMap((shared) => [...shared.values()])]
+    const leaving = queues.map((queue) => queue.close(error))
+    this.#alone.clear()
+    this.#shared.clear()
     await Promise.all(leaving)
     await this.reaper.close()
     this.keeper.close()

@@ -194,7 +194,7 @@ export class LocalQueue implements Applicant, Issuer {
   }
 
   #rest(): void {
-    this.#core.rest(this, this.#spec.shareKey)
+    this.#core.rest(this)
   }
 }
 

@@ -14,7 +14,7 @@ export interface Spec {
   readonly capacity: number
   readonly settings: LockSettings
   readonly data: string
-  /** Callers with equal keys may share a place; null: each takes its own. */
+  /** Callers of one line with equal keys may share a place; null: each takes its own. */
   readonly shareKey: string | null
 }
 
@@ -29,14 +29,32 @@ export function makeSpec(
   const shares =
     line.mode === 'exclusive' && settings.fairness === 'local' && settings.minHoldMs === 0 && value === undefined
   const { name, mode, weight, capacity } = line
-  const shareKey = shares ? `${capacity}${texts.share}${name}` : null
-  return { name, mode, weight, capacity, settings, data: texts.data, shareKey }
+  return {
+    name,
+    mode,
+    weight,
+    capacity,
+    settings,
+    data: texts.data,
+    shareKey: shares ? shareKeyOf(texts, capacity) : null,
+  }
 }
 
 interface Texts {
   readonly data: string
   /** What callers must agree on to share a place, besides name and capacity. */
   readonly share: string
+  /** The same with the capacity. Made once: a key built for each lock was a tenth of the heap that a hold keeps. */
+  readonly keys: Map<number, string>
+}
+
+function shareKeyOf({ share, keys }: Texts, capacity: number): string {
+  let key = keys.get(capacity)
+  if (key === undefined) {
+    key = `${capacity}${share}`
+    keys.set(capacity, key)
+  }
+  return key
 }
 
 // Most locks of an instance have its own settings: writing the JSON anew for each cost as much as the rest of an acquisition.
@@ -52,7 +70,11 @@ function textsOf(runtime: Runtime, settings: LockSettings, value: string | undef
       `label, value and host name must fit into 1024 bytes of JSON together; they make ${data.length}`,
     )
   }
-  const texts = { data, share: JSON.stringify([ttlMs, renew, maxHoldMs, lockDelayMs, handovers, label]) }
+  const texts = {
+    data,
+    share: JSON.stringify([ttlMs, renew, maxHoldMs, lockDelayMs, handovers, label]),
+    keys: new Map<number, string>(),
+  }
   if (value === undefined) known.set(settings, texts)
   return texts
 }
