@@ -3,6 +3,7 @@ import { checkFunction, checkKeys, checkSpan, shown } from '../core/check.ts'
 import type { Core } from '../core/core.ts'
 import { AcquireTimeoutError, OutcomeUnknownError, StoreUnreachableError, UsageError } from '../core/errors.ts'
 import type { CellView } from '../driver.ts'
+import { pause } from './pause.ts'
 
 /** A value and the version it has. `undefined` with version 0n: there is none. */
 export interface Versioned<T> {
@@ -72,7 +73,7 @@ export class StoreCell<T> implements Cell<T> {
           { line: this.key },
         )
       }
-      await this.#pause(Math.min(2 ** Math.min(tries, 6), 50) * runtime.random())
+      await pause(runtime, Math.min(2 ** Math.min(tries, 6), 50) * runtime.random())
     }
   }
 
@@ -102,14 +103,8 @@ export class StoreCell<T> implements Cell<T> {
       } catch (error) {
         if (!(error instanceof StoreUnreachableError) || runtime.now() >= until) throw error
       }
-      await this.#pause(pauseMs * (0.5 + runtime.random()))
+      await pause(runtime, pauseMs * (0.5 + runtime.random()))
     }
-  }
-
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      this.#core.runtime.after(ms, resolve, true)
-    })
   }
 
   #encode(value: T): string {

@@ -9,6 +9,7 @@ import { LineLock, type Lock } from '../core/lock.ts'
 import { type AcquireOptions, type LockOptions, type LockSettings, resolveAcquire } from '../core/options.ts'
 import { makeSpec } from '../core/spec.ts'
 import { renewMs } from '../core/validity.ts'
+import { pause } from './pause.ts'
 
 export interface ElectionOptions extends LockOptions {
   /** What others see of this candidate: an address, a name. Default ''; together with label and host at most 1 kB of JSON. */
@@ -106,8 +107,11 @@ export class LineElection implements Election {
         const token = leader?.token ?? null
         if (token !== last) yield leader
         last = token
-        await this.#pause(changed, signal)
+        // A wake-up may be lost: looked at again by itself after a while.
+        await pause(this.#core.runtime, renewMs(this.#settings.ttlMs), signal, changed)
       }
+    } catch (error) {
+      if (signal?.aborted !== true || error !== signal.reason) throw error
     } finally {
       stop()
     }
@@ -154,23 +158,6 @@ export class LineElection implements Election {
         if (!(error instanceof LockLostError) || runtime.now() >= until) throw error
       }
     }
-  }
-
-  /** Until something changes, the next look is due (a wake-up may be lost), or nobody wants to know any more. */
-  #pause(changed: Promise<void>, signal: AbortSignal | null): Promise<void> {
-    return new Promise((resolve) => {
-      const done = (): void => {
-        cancel()
-        signal?.removeEventListener('abort', done)
-        resolve()
-      }
-      const cancel = this.#core.runtime.after(renewMs(this.#settings.ttlMs), done, true)
-      signal?.addEventListener('abort', done, { once: true })
-      void (async () => {
-        await changed
-        done()
-      })()
-    })
   }
 }
 
