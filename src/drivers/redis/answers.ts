@@ -1,6 +1,6 @@
 /** Reads what the scripts answer. */
 import { CapacityMismatchError, StoreError } from '../../core/errors.ts'
-import type { CellView, Entry, Instant, LineView, Place } from '../../driver.ts'
+import type { CellView, Demand, Entry, Instant, LineView, Place, Taken } from '../../driver.ts'
 import { placeView } from '../view.ts'
 
 /** A place as enter and touch give it: a token, an array, or nothing. */
@@ -37,6 +37,24 @@ export function readCell(reply: unknown): CellView {
   // Nothing at the end of a list may be left out by the server.
   const [version, nonce, value] = listOf(reply) as [number, string?, string?]
   return { version: BigInt(version), value: value ?? null, nonce: nonce ?? null }
+}
+
+/** A bucket as `take` gives it: its level, or less than 0 when refused; a list where refusals are counted. */
+export function readTaken(reply: unknown, { cost, burst, unit, drain }: Demand): Taken {
+  let [taken, level, retryUs, isShut] = [true, 0, 0, false]
+  if (typeof reply === 'object' || reply === undefined) {
+    const [isTaken, units, us, shut] = listOf(reply).map(Number) as [number, number, number, number]
+    ;[taken, level, retryUs, isShut] = [isTaken === 1, units, us, shut === 1]
+  } else {
+    level = Number(reply)
+    if (level < 0) {
+      taken = false
+      level = -1 - level
+      retryUs = Math.ceil((cost * unit - burst * unit + level) / drain)
+    }
+  }
+  const left = isShut ? 0 : Math.floor((burst * unit - level) / unit)
+  return { taken, left, retryMs: retryUs / 1_000, resetMs: Math.ceil(level / drain) / 1_000, shut: isShut }
 }
 
 /** A line as `view` gives it; null when nobody is in it. Who holds is decided here by the one rule: the front that fits. */

@@ -17,12 +17,13 @@ import {
   isGranted,
 } from '../../driver.ts'
 import { system } from '../../system.ts'
-import { listOf, readCell, readPlace, readPlaces, readTogether, readView } from './answers.ts'
+import { listOf, readCell, readPlace, readPlaces, readTaken, readTogether, readView } from './answers.ts'
 import { kindOf, replyOf, translate } from './faults.ts'
 import { Inbox } from './inbox.ts'
 import { Keys } from './keys.ts'
 import type { Settings } from './options.ts'
 import { BREAK, ENTER, ENTER_ALL, LEAVE, OBSERVE, RENAME, SWAP, TAKE, TOUCH, VIEW } from './scripts.generated.ts'
+import { Sheaf } from './sheaf.ts'
 import { survey } from './survey.ts'
 import type { Transport, Wait } from './transport.ts'
 import type { Argument } from './wire/encode.ts'
@@ -65,13 +66,17 @@ export class RedisDriver implements Driver {
   readonly #transport: Transport
   readonly #keys: Keys
   readonly #inbox: Inbox
+  readonly #takes: Sheaf
   readonly #retentionMs: number
   readonly #wait: Wait | null
   #last = { capacity: 0, ttlMs: 0, weight: 0, text: '' }
+  #lastDemand: Demand | null = null
+  #lastWish: readonly Argument[] = []
   #closing: Promise<void> | null = null
 
   constructor(transport: Transport, settings: Settings) {
     this.#transport = transport
+    this.#takes = new Sheaf(transport, false)
     this.#keys = new Keys(settings.prefix)
     this.#retentionMs = settings.retentionMs
     const { replicas, replicasTimeoutMs } = settings
@@ -198,12 +203,11 @@ export class RedisDriver implements Driver {
     return readPlace(await this.#renew(SCRIPTS.rename, this.#keys.line(entry.line), args, entry.line), entry, since)
   }
 
-  async take(key: string, demand: Demand): Promise<Taken> {
-    const { cost, burst, unit, drain, shutAfter, shutMs } = demand
-    const args = [cost, burst, unit, drain, shutAfter, shutMs]
-    const reply = listOf(await this.#run(SCRIPTS.take, [this.#keys.bucket(key)], args))
-    const [taken, left, retryUs, resetUs, shut] = reply.map(Number) as [number, number, number, number, number]
-    return { taken: taken === 1, left, retryMs: retryUs / 1_000, resetMs: resetUs / 1_000, shut: shut === 1 }
+  take(key: string, demand: Demand): Promise<Taken> {
+    return this.#takes.run(SCRIPTS.take, this.#wished(demand), [this.#keys.bucket(key)], null).then(
+      (reply) => readTaken(reply, demand),
+      (error: unknown) => this.#reject(error),
+    )
   }
 
   close(): Promise<void> {
@@ -246,6 +250,27 @@ export class RedisDriver implements Driver {
     }
   }
 
+  /** A wish as it is sent; most are like the one before. */
+  #wished(demand: Demand): readonly Argument[] {
+    const last = this.#lastDemand
+    if (demand === last) return this.#lastWish
+    const { cost, burst, unit, drain, shutAfter, shutMs } = demand
+    this.#lastDemand = demand
+    if (
+      last === null ||
+      cost !== last.cost ||
+      burst !== last.burst ||
+      unit !== last.unit ||
+      drain !== last.drain ||
+      shutAfter !== last.shutAfter ||
+      shutMs !== last.shutMs
+    ) {
+      const wish = [cost * unit, burst * unit, drain, ...(shutAfter > 0 ? [cost, shutAfter, shutMs] : [])]
+      this.#lastWish = wish.map(String)
+    }
+    return this.#lastWish
+  }
+
   /** A place as its owner sends it and the server stores it; see lua/line.lua. Most are like the one before. */
   #sent(entry: Entry): string {
     const { capacity, ttlMs, weight, id, data } = entry
@@ -271,7 +296,7 @@ export class RedisDriver implements Driver {
     }
   }
 
-  #reject(error: unknown, line: string): never {
+  #reject(error: unknown, line?: string): never {
     throw this.#fault(error, line)
   }
 

@@ -1893,46 +1893,72 @@ return { 0, ARGV[5], false }
 
 export const TAKE: string = `local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-local cost, burst, unit, drain = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local shutAfter, shutUs = tonumber(ARGV[5]), ARGV[6] * 1000
-local level, at, refused, shutUntil = 0, now, 0, 0
-local kept = redis.call('GET', KEYS[1])
-if kept then
-local empty = tonumber(kept)
-if empty then
-level = math.min(math.max(0, empty - now), burst * unit)
+local wish, brim, drain = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local counts, answers = ARGV[4], nil
+if KEYS[2] then answers = {} end
+for i = 1, #KEYS do
+local raw = redis.pcall('GET', KEYS[i])
+local level, keep, refused, shutUntil, wrong = 0, 0, 0, 0, nil
+if raw then
+local at = now
+if #raw == 24 then level, at, keep = struct.unpack('<ddd', raw)
+elseif #raw == 40 then level, at, keep, refused, shutUntil = struct.unpack('<ddddd', raw)
+elseif raw.err then wrong = raw
+else wrong = redis.error_reply('WRONGTYPE another program keeps a string under the key ' .. KEYS[i]) end
+if now > at then level = level - (now - at) * drain end
+if level < 0 then level = 0 end
+end
+local answer
+local isChanged = wish > 0
+if wrong then
+answer, isChanged = wrong, false
+elseif not counts and refused == 0 and shutUntil == 0 then
+if wish <= brim - level then
+level = level + wish
+answer = level
 else
-local a, b, c, d = string.match(kept, '^(%d+) (%d+) (%d+) (%d+)$')
-level, at, refused, shutUntil = tonumber(a), tonumber(b), tonumber(c), tonumber(d)
+answer, isChanged = -1 - level, false
 end
+else
+if shutUntil <= now then
+shutUntil = 0
+if level == 0 then refused = 0 end
 end
-level = math.max(0, level - math.max(0, now - at) * drain)
-if level == 0 and shutUntil <= now then refused = 0 end
-local room = burst * unit - level
 local taken, retry = 0, 0
-if shutUntil > now then
+if shutUntil > 0 then
 retry = shutUntil - now
-elseif cost * unit <= room then
-taken, level = 1, level + cost * unit
+elseif wish <= brim - level then
+taken, level = 1, level + wish
 else
-if shutAfter > 0 then refused = refused + cost end
-retry = math.ceil((cost * unit - room) / drain)
-if shutAfter > 0 and refused > shutAfter then
-shutUntil, refused = now + shutUs, 0
-retry = shutUs
+retry = math.ceil((wish - brim + level) / drain)
+if counts then
+refused = refused + counts
+if refused > tonumber(ARGV[5]) then
+retry = ARGV[6] * 1000
+shutUntil, refused = now + retry, 0
 end
 end
-local reset = math.ceil(level / drain)
-local shut = shutUntil > now and 1 or 0
-local keepUs = math.max(reset, shutUntil - now)
-if cost > 0 and keepUs > 0 then
-local state
-if drain == 1 and refused == 0 and shut == 0 then state = string.format('%.0f', now + level)
-else state = string.format('%.0f %.0f %.0f %.0f', level, now, refused, shut == 1 and shutUntil or 0) end
-redis.call('SET', KEYS[1], state, 'PX', math.ceil(keepUs / 1000))
 end
-local left = shut == 1 and 0 or math.floor((burst * unit - level) / unit)
-return { taken, left, retry, reset, shut }
+answer = { taken, level, retry, shutUntil > 0 and 1 or 0 }
+end
+if isChanged then
+local needed, ms = now + level / drain, nil
+if shutUntil > needed then needed = shutUntil end
+if keep < needed then
+ms = math.ceil(needed / 1000) + 1000
+keep = ms * 1000
+end
+if refused == 0 and shutUntil == 0 then raw = struct.pack('<ddd', level, now, keep)
+else raw = struct.pack('<ddddd', level, now, keep, refused, shutUntil) end
+local written
+if ms then written = redis.pcall('SET', KEYS[i], raw, 'PXAT', ms)
+else written = redis.pcall('SET', KEYS[i], raw, 'KEEPTTL') end
+if written.err then answer = written end
+end
+if not answers then return answer end
+answers[i] = answer
+end
+return answers
 `
 
 export const TOUCH: string = `local HEADER = '<c3I4dI4I4I4I4I4I4I4I6I6I6I6'

@@ -1,55 +1,84 @@
--- Takes from a rate limit, if there is enough: the generic cell rate algorithm as a bucket that drains, on the server's clock.
--- The same arithmetic as core/bucket.ts, in whole numbers.
--- KEYS  the bucket: "level at refused shutUntil", times in microseconds; absent when it is empty and not shut.
---       Where one unit drains in a microsecond and nothing was refused, it is only the time at which it will be empty:
---       to take four numbers apart and put them together was a third of the script's cost.
--- ARGV  how many to take, how many it holds, units for one, units that drain in a microsecond,
---       refusals after which it is shut (0 for never), milliseconds for which it is then shut
--- Gives { 1 if taken, how many could be taken now, microseconds until the same wish could be granted,
---         microseconds until it is empty, 1 if shut }.
+-- Takes from rate limits, from each if there is enough: the generic cell rate algorithm as a bucket that drains, on the
+-- server's clock. The same arithmetic as core/bucket.ts, in whole numbers.
+-- KEYS  the buckets: level, at, when the key expires, and where refusals were counted also how many and shut until when;
+--       numbers of 8 bytes, times in microseconds. Absent when it is empty and not shut.
+-- ARGV  units to take, units it holds, units that drain in a microsecond, and where refusals are counted also how many
+--       are taken, refusals after which it is shut, milliseconds for which it is then shut
+-- Gives for a bucket its level in units if they were taken, and -1 - level if not; where refusals are or were counted
+--       { 1 if taken, level, microseconds until the same wish could be granted, 1 if shut }.
+--       For several buckets a list of those, or of errors: what is wrong with one does not undo the others.
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-local cost, burst, unit, drain = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local shutAfter, shutUs = tonumber(ARGV[5]), ARGV[6] * 1000
-local level, at, refused, shutUntil = 0, now, 0, 0
-local kept = redis.call('GET', KEYS[1])
-if kept then
-  local empty = tonumber(kept)
-  if empty then
-    -- A clock that went back makes it look fuller than it can be: at worst it is full.
-    level = math.min(math.max(0, empty - now), burst * unit)
+local wish, brim, drain = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+
+local counts, answers = ARGV[4], nil
+if KEYS[2] then answers = {} end
+
+-- One loop without functions: to make a function costs as much as a GET.
+for i = 1, #KEYS do
+  local raw = redis.pcall('GET', KEYS[i])
+  local level, keep, refused, shutUntil, wrong = 0, 0, 0, 0, nil
+  if raw then
+    local at = now
+    if #raw == 24 then level, at, keep = struct.unpack('<ddd', raw)
+    elseif #raw == 40 then level, at, keep, refused, shutUntil = struct.unpack('<ddddd', raw)
+    elseif raw.err then wrong = raw
+    else wrong = redis.error_reply('WRONGTYPE another program keeps a string under the key ' .. KEYS[i]) end
+    -- A clock that went back drains nothing, and does not wait for itself to catch up either.
+    if now > at then level = level - (now - at) * drain end
+    if level < 0 then level = 0 end
+  end
+
+  local answer
+  local isChanged = wish > 0
+  if wrong then
+    answer, isChanged = wrong, false
+  elseif not counts and refused == 0 and shutUntil == 0 then
+    if wish <= brim - level then
+      level = level + wish
+      answer = level
+    else
+      answer, isChanged = -1 - level, false
+    end
   else
-    local a, b, c, d = string.match(kept, '^(%d+) (%d+) (%d+) (%d+)$')
-    level, at, refused, shutUntil = tonumber(a), tonumber(b), tonumber(c), tonumber(d)
+    if shutUntil <= now then
+      shutUntil = 0
+      if level == 0 then refused = 0 end
+    end
+    local taken, retry = 0, 0
+    if shutUntil > 0 then
+      retry = shutUntil - now
+    elseif wish <= brim - level then
+      taken, level = 1, level + wish
+    else
+      retry = math.ceil((wish - brim + level) / drain)
+      if counts then
+        refused = refused + counts
+        if refused > tonumber(ARGV[5]) then
+          retry = ARGV[6] * 1000
+          shutUntil, refused = now + retry, 0
+        end
+      end
+    end
+    answer = { taken, level, retry, shutUntil > 0 and 1 or 0 }
   end
-end
--- A clock that went back drains nothing, and does not wait for itself to catch up either.
-level = math.max(0, level - math.max(0, now - at) * drain)
-if level == 0 and shutUntil <= now then refused = 0 end
 
-local room = burst * unit - level
-local taken, retry = 0, 0
-if shutUntil > now then
-  retry = shutUntil - now
-elseif cost * unit <= room then
-  taken, level = 1, level + cost * unit
-else
-  if shutAfter > 0 then refused = refused + cost end
-  retry = math.ceil((cost * unit - room) / drain)
-  if shutAfter > 0 and refused > shutAfter then
-    shutUntil, refused = now + shutUs, 0
-    retry = shutUs
+  if isChanged then
+    -- The key expires when the bucket is empty, or a second later, so that most takes can leave it as it is.
+    local needed, ms = now + level / drain, nil
+    if shutUntil > needed then needed = shutUntil end
+    if keep < needed then
+      ms = math.ceil(needed / 1000) + 1000
+      keep = ms * 1000
+    end
+    if refused == 0 and shutUntil == 0 then raw = struct.pack('<ddd', level, now, keep)
+    else raw = struct.pack('<ddddd', level, now, keep, refused, shutUntil) end
+    local written
+    if ms then written = redis.pcall('SET', KEYS[i], raw, 'PXAT', ms)
+    else written = redis.pcall('SET', KEYS[i], raw, 'KEEPTTL') end
+    if written.err then answer = written end
   end
+  if not answers then return answer end
+  answers[i] = answer
 end
-
-local reset = math.ceil(level / drain)
-local shut = shutUntil > now and 1 or 0
-local keepUs = math.max(reset, shutUntil - now)
-if cost > 0 and keepUs > 0 then
-  local state
-  if drain == 1 and refused == 0 and shut == 0 then state = string.format('%.0f', now + level)
-  else state = string.format('%.0f %.0f %.0f %.0f', level, now, refused, shut == 1 and shutUntil or 0) end
-  redis.call('SET', KEYS[1], state, 'PX', math.ceil(keepUs / 1000))
-end
-local left = shut == 1 and 0 or math.floor((burst * unit - level) / unit)
-return { taken, left, retry, reset, shut }
+return answers

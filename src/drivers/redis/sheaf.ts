@@ -1,0 +1,112 @@
+/**
+ * Joins calls of one turn of the event loop that differ in nothing but their line: one run of the script serves all of
+ * them. To begin a script and to end it costs the server as much as the script's own work, and the client likewise.
+ * The first of a turn goes alone and at once: most turns have no second, and the server works on it meanwhile.
+ */
+import { StoreError } from '../../core/errors.ts'
+import { replyOf } from './faults.ts'
+import type { Transport } from './transport.ts'
+import type { Argument } from './wire/encode.ts'
+import type { Script } from './wire/script.ts'
+
+/** So many lines at most in one run: nobody else is served meanwhile. */
+const MOST = 32
+
+interface Call {
+  readonly keys: readonly string[]
+  readonly own: Argument | null
+  readonly resolve: (reply: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+export class Sheaf {
+  readonly #transport: Transport
+  readonly #mayRepeat: boolean
+  readonly #end = (): void => {
+    this.#begun = false
+    this.flush()
+  }
+  #begun = false
+  #script: Script | null = null
+  #shared: readonly Argument[] = []
+  #calls: Call[] = []
+
+  /** `mayRepeat`: a call that is made twice does what it does once. */
+  constructor(transport: Transport, mayRepeat: boolean) {
+    this.#transport = transport
+    this.#mayRepeat = mayRepeat
+  }
+
+  /**
+   * Runs a script that takes any number of lines: the keys of each, the shared arguments, then the own argument of each.
+   * For one line it answers with that line's reply, for several with a list. Calls share by the same list of arguments.
+   */
+  run(script: Script, shared: readonly Argument[], keys: readonly string[], own: Argument | null): Promise<unknown> {
+    if (!this.#begun || !this.#transport.joins) {
+      if (!this.#begun) process.nextTick(this.#end)
+      this.#begun = true
+      return this.#alone(script, shared, keys, own)
+    }
+    return new Promise((resolve, reject) => {
+      // Calls leave in the order in which they were made.
+      if (this.#script !== script || this.#shared !== shared) {
+        this.flush()
+        this.#script = script
+        this.#shared = shared
+      }
+      this.#calls.push({ keys, own, resolve, reject })
+      if (this.#calls.length === MOST) this.flush()
+    })
+  }
+
+  /** To be called before anything else is sent that must not overtake. */
+  flush(): void {
+    const calls = this.#calls
+    const script = this.#script
+    const [first] = calls
+    if (script === null || first === undefined) return
+    const shared = this.#shared
+    this.#calls = []
+    if (calls.length === 1) {
+      this.#alone(script, shared, first.keys, first.own).then(first.resolve, first.reject)
+      return
+    }
+    const keys: string[] = []
+    const args = [...shared]
+    for (const call of calls) {
+      keys.push(...call.keys)
+      if (call.own !== null) args.push(call.own)
+    }
+    this.#transport.run(script, keys, args).then(
+      (reply) => share(reply, calls),
+      (error: unknown) => this.#failed(script, shared, calls, error),
+    )
+  }
+
+  #alone(script: Script, shared: readonly Argument[], keys: readonly string[], own: Argument | null): Promise<unknown> {
+    return this.#transport.run(script, keys, own === null ? shared : [...shared, own])
+  }
+
+  /** What the server refuses to one, such as a key of another type, is not refused to all: each asks by itself. */
+  #failed(script: Script, shared: readonly Argument[], calls: readonly Call[], error: unknown): void {
+    const asksAgain = this.#mayRepeat && replyOf(error) !== null
+    for (const { keys, own, resolve, reject } of calls) {
+      if (asksAgain) this.#alone(script, shared, keys, own).then(resolve, reject)
+      else reject(error)
+    }
+  }
+}
+
+function share(reply: unknown, calls: readonly Call[]): void {
+  if (Array.isArray(reply) && reply.length === calls.length) {
+    for (let i = 0; i < calls.length; i++) {
+      const { resolve, reject } = calls[i] as Call
+      const item: unknown = reply[i]
+      if (item instanceof Error) reject(item)
+      else resolve(item)
+    }
+    return
+  }
+  const error = new StoreError(`a script of ours for ${calls.length} lines was answered with something else`)
+  for (const { reject } of calls) reject(error)
+}

@@ -1,0 +1,99 @@
+/** What one turn of the event loop asks goes as one script, over every kind of client; and what is wrong with one is told to one. */
+import { createClient } from '@redis/client'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { RedisDriver } from '../../../src/drivers/redis/driver.ts'
+import { redis } from '../../../src/drivers/redis/index.ts'
+import { redisAsk } from '../../../src/testbed/redis.ts'
+import { requireServers } from '../../../src/testbed/require.ts'
+import type { Server } from '../../../src/testbed/server.ts'
+import { type Testbed, testbed } from '../../../src/testbed/testbed.ts'
+
+let bed: Testbed
+let server: Server
+
+beforeAll(async () => {
+  await requireServers(['redis'])
+  bed = await testbed()
+  server = await bed.redis()
+})
+
+afterAll(() => bed?.close())
+
+interface Opened {
+  readonly driver: RedisDriver
+  close(): Promise<void>
+}
+
+const CLIENTS: Record<string, (prefix: string) => Promise<Opened>> = {
+  async own(prefix) {
+    const driver = redis(server.url, { prefix })
+    return { driver, close: () => driver.close() }
+  },
+  async ioredis(prefix) {
+    const client = new Redis(server.port, '127.0.0.1', { stringNumbers: true })
+    const driver = redis(client, { prefix })
+    return {
+      driver,
+      async close() {
+        await driver.close()
+        client.disconnect()
+      },
+    }
+  },
+  async 'node-redis'(prefix) {
+    const client = createClient({ url: server.url })
+    await client.connect()
+    const driver = redis(client, { prefix })
+    return {
+      driver,
+      async close() {
+        await driver.close()
+        client.destroy()
+      },
+    }
+  },
+}
+
+async function scriptsRun(): Promise<number> {
+  const stats = await redisAsk(server.port, '', ['INFO', 'commandstats'])
+  return Number(/cmdstat_evalsha:calls=(\d+),/.exec(stats)?.[1] ?? 0)
+}
+
+/** One costs 20 s of draining. */
+const ONE = { cost: 1, burst: 1, unit: 20_000_000, drain: 1, shutAfter: 0, shutMs: 0 }
+
+describe.each(Object.keys(CLIENTS))('over %s', (kind) => {
+  const prefix = `sheaf-${kind}`
+  let opened: Opened
+
+  beforeAll(async () => {
+    opened = await (CLIENTS[kind] as (prefix: string) => Promise<Opened>)(prefix)
+  })
+
+  afterAll(() => opened?.close())
+
+  test('takes of one turn are two commands, and a wrong key spoils only its own', async () => {
+    const { driver } = opened
+    await driver.take('known', ONE)
+    await redisAsk(server.port, '', ['RPUSH', `${prefix}:{list}:t`, 'x'])
+    await redisAsk(server.port, '', ['SET', `${prefix}:{text}:t`, 'x'])
+    const before = await scriptsRun()
+    const outcomes = await Promise.allSettled(
+      ['first', 'known', 'list', 'text', 'new', 'new'].map((key) => driver.take(key, ONE)),
+    )
+    expect(outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value.taken : 'wrong'))).toEqual([
+      ...[true, false, 'wrong', 'wrong', true, false],
+    ])
+    expect((await scriptsRun()) - before).toBe(2)
+    await expect(driver.take('text', ONE)).rejects.toThrow(/WRONGTYPE/)
+  })
+
+  test('refusals of one turn are counted one by one, and a shut key is shut for all', async () => {
+    const { driver } = opened
+    const counted = { ...ONE, shutAfter: 1, shutMs: 60_000 }
+    const taken = await Promise.all(['a', 'b', 'b', 'b', 'b'].map((key) => driver.take(key, counted)))
+    expect(taken.map(({ shut }) => shut)).toEqual([false, false, false, true, true])
+    expect(await driver.take('b', ONE)).toMatchObject({ taken: false, left: 0, shut: true })
+  })
+})
