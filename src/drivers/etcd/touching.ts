@@ -64,9 +64,13 @@ export class Touching {
     )
     const [seen, presence] = await Promise.all([looks, rolls])
     const present = new Map(presence)
+    const unheard: Standing[] = []
     for (const standing of called) {
-      if (present.get(standing.lease)?.has(standing.slot.keyText) !== true) continue
       const { token, lease, ahead } = standing
+      if (present.get(lease)?.has(standing.slot.keyText) !== true) {
+        if (!lease.gone) unheard.push(standing)
+        continue
+      }
       seen.set(standing, {
         token,
         leaseId: lease.id,
@@ -78,6 +82,10 @@ export class Touching {
         revision: 0n,
       })
     }
+    // A roll proves who is there, not who is gone. The roll is called; a place is entered; its heartbeat, which is due at once
+    // since the lease is old, shares that roll. Or a follower has answered an enter that the leader, who calls the roll, has
+    // yet to carry out. So those who did not answer are looked at.
+    for (const [standing, sight] of await this.#look(unheard)) seen.set(standing, sight)
     return seen
   }
 
