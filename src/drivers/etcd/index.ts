@@ -19,8 +19,7 @@ export async function etcd(given: string | URL | EtcdOptions): Promise<EtcdStore
   const settings = resolveEtcd(given)
   const client = new EtcdClient(settings.client)
   try {
-    const { ttlS } = await client.lease.grant({ ttlS: 1 })
-    return makeStore(client, settings, ttlS * 1_000)
+    return makeStore(client, settings, (await client.lease.shortest()) * 1_000)
   } catch (error) {
     await client.close()
     throw error

@@ -21,6 +21,14 @@ export class Leases {
     return this.#rpc.write(LeaseGrant, request, options)
   }
 
+  /**
+   * Seconds of the shortest lease that the cluster grants: by granting one, which is left to lapse. So it may be asked for
+   * again, through other members, until the deadline.
+   */
+  async shortest(options?: CallOptions): Promise<number> {
+    return (await this.#rpc.read(LeaseGrant, { ttlS: 1 }, options)).ttlS
+  }
+
   /** Ends the lease and removes its keys; NOT_FOUND if it is gone. Sent at most once. */
   revoke(id: bigint, options?: CallOptions): Promise<LeaseRevokeResponse> {
     return this.#rpc.write(LeaseRevoke, { id }, options)
