@@ -34,6 +34,16 @@ test('nobody listens: the reason is told by the deadline, and nothing was sent',
   expect(error.message).toContain('ECONNREFUSED')
 })
 
+test('nobody to log in with: the reason is told by the deadline of the call, which is before that of the login', async () => {
+  const endpoint = await deadEndpoint()
+  const client = clientOf(endpoint, { user: 'me', password: 'secret', timeoutMs: 2_000 })
+  const error = await rejection(client.put({ key }, { timeoutMs: 100 }))
+  expect(error).toBeInstanceOf(EtcdUnreachableError)
+  expect(error).toMatchObject({ mayHaveApplied: false })
+  expect(error.message).toContain(endpoint)
+  expect(error.message).not.toContain('secret')
+})
+
 test('a member that comes back within the deadline serves the call that waited for it', async () => {
   const endpoint = await deadEndpoint()
   const client = clientOf(endpoint)

@@ -41,7 +41,7 @@ export class Channel {
     this.#waiting++
     try {
       this.#search ??= this.#connect()
-      return await within(this.#search, deadlineMs, () => this.#nobody(), background)
+      return await within(this.#search, deadlineMs, () => this.nobody(), background)
     } finally {
       this.#waiting--
     }
@@ -66,6 +66,19 @@ export class Channel {
     for (const connection of this.#connections) connection.destroy(new ClosedError('etcd client: closed'))
   }
 
+  /** Why there is no connection: who was tried, and what the last of them said. */
+  nobody(): EtcdUnreachableError {
+    const all = this.#options.endpoints.map((endpoint) => endpoint.origin).join(', ')
+    return new EtcdUnreachableError(
+      `etcd: no connection to any of ${all}: ${this.#lastError?.message ?? 'no answer yet'}`,
+      {
+        status: Status.UNAVAILABLE,
+        mayHaveApplied: false,
+        cause: this.#lastError,
+      },
+    )
+  }
+
   async #connect(): Promise<Connection> {
     const { signal } = this.#closing
     try {
@@ -77,7 +90,7 @@ export class Channel {
           this.#lastError = error
         }
         // Nobody waits any more: the next caller starts a new search.
-        if (this.#waiting === 0) throw this.#nobody()
+        if (this.#waiting === 0) throw this.nobody()
         await sleep(this.#backoff.next(), undefined, { ref: false, signal })
       }
     } catch (error) {
@@ -102,17 +115,5 @@ export class Channel {
   #order(): ResolvedOptions['endpoints'] {
     const { endpoints } = this.#options
     return [...endpoints.slice(this.#first), ...endpoints.slice(0, this.#first)]
-  }
-
-  #nobody(): EtcdUnreachableError {
-    const all = this.#options.endpoints.map((endpoint) => endpoint.origin).join(', ')
-    return new EtcdUnreachableError(
-      `etcd: no connection to any of ${all}: ${this.#lastError?.message ?? 'no answer yet'}`,
-      {
-        status: Status.UNAVAILABLE,
-        mayHaveApplied: false,
-        cause: this.#lastError,
-      },
-    )
   }
 }

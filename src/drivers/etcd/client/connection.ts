@@ -54,7 +54,8 @@ export class Connection {
 
   /** New calls may be opened. */
   get usable(): boolean {
-    return this.#usable && !this.#session.closed
+    // A session that was destroyed is not "closed" until its last event.
+    return this.#usable && !this.#session.closed && !this.#session.destroyed
   }
 
   /** The session is gone, with everything on it. */
@@ -135,6 +136,8 @@ export class Connection {
     this.#probeTimer = setTimeout(() => {
       const { probeIntervalMs } = this.#options
       const quietMs = this.#open === 0 ? 0 : performance.now() - this.#heardAtMs
+      // Destroyed, but with its close still to come, it takes no question, and would throw.
+      if (this.#session.destroyed) return
       if (quietMs >= probeIntervalMs) this.#probe()
       else this.#watchSilence(probeIntervalMs - quietMs)
     }, delayMs)

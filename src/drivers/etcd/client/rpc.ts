@@ -196,15 +196,13 @@ export class Rpc {
   }
 
   #renewed(credentials: Credentials, refused: string | undefined, deadlineMs: number): Promise<string> {
-    return within(
-      credentials.renew(refused),
-      deadlineMs,
-      () =>
-        new EtcdUnreachableError('etcd: no token by the deadline', {
-          status: Status.DEADLINE_EXCEEDED,
-          mayHaveApplied: false,
-        }),
-    )
+    return within(credentials.renew(refused), deadlineMs, () => {
+      const asked = this.#channel.ready
+      // The login has a deadline of its own, a little later than this one: its reason has to be told here.
+      if (asked === undefined) return this.#channel.nobody()
+      const detail = { status: Status.DEADLINE_EXCEEDED, mayHaveApplied: false }
+      return new EtcdUnreachableError(`etcd ${asked.endpoint.origin}: no token by the deadline`, detail)
+    })
   }
 
   /** Sends the request to this member, once. */
