@@ -8,7 +8,7 @@ import { micros } from '../history/clock.ts'
 import type { ExitEvent } from '../history/event.ts'
 import type { Recorder } from '../history/recorder.ts'
 import type { ClientTarget } from '../nemesis/field.ts'
-import { program } from './program.ts'
+import { program } from '../../program.ts'
 
 export interface Upbringing {
   readonly name: string
@@ -53,7 +53,7 @@ export class ClientProcess implements ClientTarget {
     this.#words = ''
     const { p } = this
     const whole: Birth = { ...birth, p, history: join(folder, `${p}.jsonl`) }
-    const child = fork(program('client/main'), [], {
+    const child = fork(program('torture/client/main'), [], {
       execArgv: [],
       env: { ...process.env, [BIRTH]: JSON.stringify(whole) },
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],

@@ -19,7 +19,7 @@ import { Chaos } from './chaos.ts'
 import { ClientProcess } from './client-process.ts'
 import { choose } from './choice.ts'
 import type { NotRun, Progress, RunOptions } from './options.ts'
-import { program } from './program.ts'
+import { program } from '../../program.ts'
 import { Referee } from './referee.ts'
 
 export interface Run {
@@ -35,7 +35,10 @@ const AIM_MS = 2_000
 export async function conduct(o: RunOptions): Promise<Run> {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-history-'))
   const recorder = new Recorder(join(folder, 'conductor.jsonl'))
-  const { href, config } = o.module ?? { href: pathToFileURL(program('client/holdfast-client')).href, config: '' }
+  const { href, config } = o.module ?? {
+    href: pathToFileURL(program('torture/client/holdfast-client')).href,
+    config: '',
+  }
   const { default: open } = (await import(href)) as { default: OpenClient }
   const observer = await open({ url: o.url, ttlMs: o.ttlMs, p: 'observer', variant: 1, config })
   const processes: ClientProcess[] = []

@@ -2,7 +2,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import type { Notice } from '../referee/messages.ts'
-import { program } from './program.ts'
+import { program } from '../../program.ts'
 
 export class Referee {
   readonly port: number
@@ -30,7 +30,7 @@ export class Referee {
   }
 
   static async start(history: string, mutexes: ReadonlySet<string>): Promise<Referee> {
-    const child = fork(program('referee/main'), [history], { execArgv: [] })
+    const child = fork(program('torture/referee/main'), [history], { execArgv: [] })
     const [notice] = (await once(child, 'message')) as [Notice]
     return new Referee(child, notice.tell === 'listening' ? notice.port : 0, mutexes)
   }

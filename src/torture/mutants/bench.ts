@@ -1,12 +1,16 @@
 /** What the planted faults are made of: the parts of a Redis lock that are right, for each of them to get one wrong. */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Connection, parseRedisUrl, type Reply, script } from '../../drivers/redis/wire/index.ts'
+import { Connection, parseRedisUrl, type Reply, type Script, script } from '../../drivers/redis/wire/index.ts'
 import type { Claim, LockClientOptions } from '../client/lock-client.ts'
 import type { LineSpec } from '../history/event.ts'
 
-const FREE = script(`if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`)
-const KEEP = script(
+/** Compare and delete. */
+export const FREE: Script = script(
+  `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`,
+)
+/** Compare and prolong. */
+export const KEEP: Script = script(
   `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end return 0`,
 )
 

@@ -6,7 +6,7 @@ import type { Backend } from '../backend/backend.ts'
 import type { Judgement } from '../checker/judge.ts'
 import { judge } from '../checker/judge.ts'
 import { conduct } from '../conductor/conduct.ts'
-import { program } from '../conductor/program.ts'
+import { program } from '../../program.ts'
 import type { Mutant } from './mutant.ts'
 
 const TTL_MS = 300
@@ -46,7 +46,7 @@ async function runOnce(mutant: Mutant, backend: Backend, seed: number): Promise<
       waitMs: mutant.waitMs ?? 4_000,
       longEvery: mutant.longEvery ?? 0,
     },
-    module: { href: pathToFileURL(program('mutants/client')).href, config: mutant.name },
+    module: { href: pathToFileURL(program('torture/mutants/client')).href, config: mutant.name },
     history: join(tmpdir(), `holdfast-mutant-${process.pid}-${seed}.jsonl`),
     quietMs: mutant.quietMs ?? null,
     patienceMs: PATIENCE_MS,

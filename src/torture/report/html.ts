@@ -2,23 +2,12 @@
 import { RULE_TEXT, RULES } from '../checker/finding.ts'
 import type { Judgement } from '../checker/judge.ts'
 import type { NotRun } from '../conductor/options.ts'
+import { escapeHtml, page } from './page.ts'
 import { VERDICT_TEXT } from './text.ts'
 import { timeline } from './timeline.ts'
 
 /** Findings listed; the JSON has all of them. */
 const LISTED = 200
-
-const STYLE = `
-:root { color-scheme: light dark; --ink: #1b1f24; --dim: #6a737d; --paper: #fff; --rule: #d8dee4; --bad: #c62828; --good: #2e7d32 }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --dim: #8b949e; --paper: #0d1117; --rule: #30363d; --bad: #ff6b6b; --good: #56d364 } }
-body { font: 14px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 2rem auto; max-width: 80rem; padding: 0 1rem }
-h1 { font-size: 1.4rem } h2 { font-size: 1.1rem; margin-top: 2rem }
-table { border-collapse: collapse } td, th { padding: .25rem .75rem .25rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--rule) }
-td.n { text-align: right; font-variant-numeric: tabular-nums } .bad { color: var(--bad); font-weight: 600 } .good { color: var(--good) } .dim { color: var(--dim) }
-.scroll { overflow-x: auto; border: 1px solid var(--rule); border-radius: 6px }
-svg text { font: 11px system-ui, sans-serif; fill: var(--ink) } svg .grid { stroke: var(--rule) } svg .fault { fill: #f9a825; opacity: .25 } svg .forget { fill: #ad1457; opacity: .2 }
-svg .mark { fill: var(--bad) } svg .soft { fill: #f9a825 }
-`
 
 export function htmlReport(judgement: Judgement, notRun: readonly NotRun[]): string {
   const { verdict, trial, doubts, violations, exposures, counts } = judgement
@@ -43,9 +32,7 @@ export function htmlReport(judgement: Judgement, notRun: readonly NotRun[]): str
     const when = ((at - trial.start) / 1e6).toFixed(3)
     return `<tr><td class="n">${when} s</td><td class="${kind === 'violation' ? 'bad' : 'dim'}">${kind}</td><td>${rule}</td><td>${escapeHtml(line)}</td><td>${escapeHtml(message)}</td></tr>`
   })
-  return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>holdfast torture: ${escapeHtml(run.store)}</title><style>${STYLE}</style></head><body>
-<h1>holdfast torture: <span class="${colour}">${VERDICT_TEXT[verdict]}</span></h1>
+  const body = `<h1>holdfast torture: <span class="${colour}">${VERDICT_TEXT[verdict]}</span></h1>
 <p>${escapeHtml(run.store)} · ${escapeHtml(run.versions)} · lease ${run.ttlMs} ms · ${run.clients} clients · seed ${run.seed} · ${((trial.end - trial.start) / 1e6).toFixed(1)} s</p>
 ${doubts.length === 0 ? '' : `<p class="bad">${escapeHtml(doubts.join('; '))}</p>`}
 <p>${counts.visits} visits: ${counts.granted} granted, ${counts.refused} refused, ${counts.unknown} unknown, ${counts.lost} lost · ${counts.effects} effects, ${counts.stale} turned away by their tokens · every line served within ${Math.round(counts.healMs)} ms after the faults</p>
@@ -55,11 +42,6 @@ ${doubts.length === 0 ? '' : `<p class="bad">${escapeHtml(doubts.join('; '))}</p
 <h2>Timeline</h2>
 <p class="dim">A bar is a hold, coloured by its process; a yellow band a fault, a purple one a fault by which the store may forget; a red mark a violation, a yellow one an exposure.</p>
 <div class="scroll">${timeline(judgement)}</div>
-<h2>Findings</h2>${found.length === 0 ? '<p>None.</p>' : `<table>${findings.join('')}</table>${found.length > LISTED ? `<p>and ${found.length - LISTED} more</p>` : ''}`}
-</body></html>
-`
-}
-
-export function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (char) => `&#${char.codePointAt(0)};`)
+<h2>Findings</h2>${found.length === 0 ? '<p>None.</p>' : `<table>${findings.join('')}</table>${found.length > LISTED ? `<p>and ${found.length - LISTED} more</p>` : ''}`}`
+  return page(`holdfast torture: ${run.store}`, body)
 }

@@ -1,7 +1,7 @@
 /** Draws a run: holds by line, faults across, violations marked. */
 import type { Judgement } from '../checker/judge.ts'
 import type { Hold } from '../checker/trial.ts'
-import { escapeHtml } from './html.ts'
+import { escapeHtml } from './page.ts'
 
 const LEFT = 150
 const TOP = 56
