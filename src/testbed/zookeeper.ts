@@ -10,6 +10,8 @@ export interface ZookeeperOptions extends StartOptions {
   readonly tickMs?: number
   /** Java heap; default 64. */
   readonly heapMb?: number
+  /** The port by which server `from` (counted from 1) reaches the quorum port of server `to`; default: that port itself. */
+  readonly quorumPort?: (from: number, to: number, port: number) => Promise<number>
   /** Further lines of zoo.cfg. */
   readonly config?: Readonly<Record<string, string | number>>
 }
@@ -17,10 +19,10 @@ export interface ZookeeperOptions extends StartOptions {
 /** Starts `count` servers and waits until each of them serves, which in an ensemble needs a leader. */
 export async function startZookeeper(bed: Bed, count: number, o: ZookeeperOptions = {}): Promise<Group> {
   const found = await bed.found('zookeeper')
-  const members: { readonly name: string; readonly dir: string; readonly port: number; readonly votes: string }[] = []
+  const members: Member[] = []
   for (let i = 0; i < countOf('zookeeper', count); i++) {
     const [port = 0, quorum = 0, election = 0] = await freePorts(3)
-    members.push({ ...(await bed.folder('zookeeper')), port, votes: `127.0.0.1:${quorum}:${election}` })
+    members.push({ ...(await bed.folder('zookeeper')), port, quorum, election })
   }
   // Exactly one binding of slf4j: with none the log is lost, with two the server does not start.
   const classPath = [found.path('zookeeper.jar'), found.path('slf4j-simple.jar')].join(':')
@@ -29,7 +31,7 @@ export async function startZookeeper(bed: Bed, count: number, o: ZookeeperOption
   for (const [i, { name, dir, port }] of members.entries()) {
     const data = join(dir, 'data')
     const file = join(dir, 'zoo.cfg')
-    await writeFile(file, zooCfg(data, port, members, o))
+    await writeFile(file, zooCfg(data, port, await votes(members, i + 1, o), o))
     servers.push(
       bed.add({
         name,
@@ -63,12 +65,26 @@ export async function startZookeeper(bed: Bed, count: number, o: ZookeeperOption
   return { url: `zookeeper://${addresses(servers)}`, servers }
 }
 
-function zooCfg(
-  data: string,
-  port: number,
-  members: readonly { readonly votes: string }[],
-  o: ZookeeperOptions,
-): string {
+interface Member {
+  readonly name: string
+  readonly dir: string
+  readonly port: number
+  readonly quorum: number
+  readonly election: number
+}
+
+/** The ensemble as one of its servers has it; none for a server alone. */
+async function votes(members: readonly Member[], from: number, o: ZookeeperOptions): Promise<string[]> {
+  if (members.length === 1) return []
+  const line = async ({ quorum, election }: Member, i: number): Promise<string> => {
+    const to = i + 1
+    const via = from === to ? quorum : ((await o.quorumPort?.(from, to, quorum)) ?? quorum)
+    return `server.${to}=127.0.0.1:${via}:${election}`
+  }
+  return Promise.all(members.map(line))
+}
+
+function zooCfg(data: string, port: number, ensemble: readonly string[], o: ZookeeperOptions): string {
   const directives: Record<string, string | number> = {
     dataDir: data,
     clientPort: port,
@@ -83,8 +99,7 @@ function zooCfg(
     ...o.config,
   }
   const lines = Object.entries(directives).map(([key, value]) => `${key}=${value}`)
-  if (members.length > 1) lines.push(...members.map(({ votes }, i) => `server.${i + 1}=${votes}`))
-  return `${lines.join('\n')}\n`
+  return `${[...lines, ...ensemble].join('\n')}\n`
 }
 
 /** A server without a quorum answers "not currently serving requests"; one that serves tells its mode. */

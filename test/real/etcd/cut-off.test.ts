@@ -5,7 +5,7 @@ import { EtcdClient } from '../../../src/drivers/etcd/client/index.ts'
 import { requireServers, skipped } from '../../../src/testbed/require.ts'
 import type { Server } from '../../../src/testbed/server.ts'
 import { type Testbed, testbed } from '../../../src/testbed/testbed.ts'
-import { PeerLinks } from './peer-links.ts'
+import { PeerLinks } from '../../../src/testbed/peer-links.ts'
 import { leaderOf, lineOf, lossOf, open } from './rig.ts'
 
 const links = new PeerLinks()

@@ -5,7 +5,7 @@ import { EtcdClient, EtcdUnreachableError } from '../../../src/drivers/etcd/clie
 import { requireServers, skipped } from '../../../src/testbed/require.ts'
 import type { Server } from '../../../src/testbed/server.ts'
 import { type Testbed, testbed } from '../../../src/testbed/testbed.ts'
-import { PeerLinks } from './peer-links.ts'
+import { PeerLinks } from '../../../src/testbed/peer-links.ts'
 
 /** Those that go through core, which asks again, and one whose processes open the store while it has no leader. */
 const CASES = [
