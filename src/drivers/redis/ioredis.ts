@@ -19,7 +19,7 @@ export interface IoredisClient {
     readonly port?: number | undefined
   }
   call(command: string, ...args: (string | Buffer | number)[]): Promise<unknown>
-  duplicate(): IoredisClient
+  duplicate(override?: object): IoredisClient
   connect(): Promise<void>
   subscribe(...channels: string[]): Promise<unknown>
   unsubscribe(...channels: string[]): Promise<unknown>
@@ -138,7 +138,8 @@ export class IoredisTransport implements Transport {
 
   /** A connection of our own beside the client: a client that listens may not be able to ask. */
   async #listen(): Promise<IoredisClient> {
-    const subscriber = this.#client.duplicate()
+    // ioredis subscribes anew without looking at the outcome: closed in that moment, it leaves a rejection that nobody handles.
+    const subscriber = this.joins ? this.#client.duplicate({ autoResubscribe: false }) : this.#client.duplicate()
     subscriber.on('error', () => undefined)
     letEnd(subscriber)
     subscriber.on('message', (channel, message) => this.#listeners.get(String(channel))?.(String(message)))
@@ -160,7 +161,7 @@ export class IoredisTransport implements Transport {
     return subscriber
   }
 
-  /** ioredis subscribes anew by itself, unless told not to, but does not say when that is confirmed. */
+  /** Where ioredis subscribes anew by itself, on a cluster, it does not say when that is confirmed. */
   async #relisten(subscriber: IoredisClient): Promise<void> {
     try {
       if (this.#listeners.size > 0) await subscriber.subscribe(...this.#listeners.keys())
