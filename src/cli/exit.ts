@@ -11,6 +11,7 @@ import {
   UnsupportedError,
   UsageError,
 } from '../core/errors.ts'
+import { TestbedError } from '../testbed/error.ts'
 
 interface ExitCodes {
   readonly ok: number
@@ -49,6 +50,8 @@ export function errorExit(error: unknown): number {
   if (error instanceof StoreError || error instanceof MissingClientError || error instanceof OutcomeUnknownError) {
     return EXIT.unavailable
   }
+  // A server that torture and lab were to start: not installed, or it does not serve.
+  if (error instanceof TestbedError) return EXIT.unavailable
   if (error instanceof AcquireTimeoutError) return EXIT.notAcquired
   if (error instanceof LockLostError) return EXIT.lost
   return EXIT.internal

@@ -19,6 +19,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   id: () => import('./id.ts'),
   migrate: () => import('./migrate.ts'),
   torture: () => import('./torture.ts'),
+  lab: () => import('./lab.ts'),
   redlock: () => import('./redlock.ts'),
 }
 
@@ -37,6 +38,7 @@ Usage: holdfast COMMAND …
   id                       makes an id that no other process makes
   migrate                  makes the tables of a store on PostgreSQL, MySQL or MariaDB
   torture --spawn KIND     puts locks through harsh conditions, and judges what came of it
+  lab [NAME]               shows on real servers how well-known locks break, and what Holdfast does instead
   redlock init             tells the servers of a Redlock deployment that this is their first start
   help [COMMAND]           explains a command; so does COMMAND --help
   --version                says which version this is

@@ -1,0 +1,39 @@
+/** The herd on Redis: a release is told to all who wait, and all of them ask. */
+import { redis } from '../../drivers/redis/index.ts'
+import type { Exhibit } from '../exhibit.ts'
+import { fixedKeyAct, lineAct } from '../herd.ts'
+import { Play } from '../play.ts'
+
+const TTL_MS = 60_000
+
+export const herdRedis: Exhibit = {
+  name: 'herd-redis',
+  title: 'the herd on Redis: 50 wait, and every release wakes them all',
+  recipe: 'SET lock value NX PX ttl; who fails subscribes to a channel; DEL lock and PUBLISH, and all try again',
+  source: 'the usual way to wait for a Redis lock without asking all the time',
+  lesson: 'Whoever is next is known: only that one need be told.',
+  servers: ['redis'],
+  kind: 'statistical',
+  async run(stage) {
+    const { url } = await stage.redis()
+    const silent = new Play('', 'recipe', 'harm')
+    const fixed = await fixedKeyAct(stage, 'one key and one channel', async (key) => {
+      const hand = stage.hand('waiter', silent, url)
+      let listener: (() => void) | null = null
+      const hear = (): void => listener?.()
+      return {
+        async take(wake) {
+          // Before the try: a message that comes between the two must not be missed.
+          if (listener === null) await hand.subscribe(`${key}:freed`, hear)
+          listener = wake
+          return hand.take(key, TTL_MS)
+        },
+        async free() {
+          await hand.ask('DEL', key)
+          await hand.ask('PUBLISH', `${key}:freed`, '1')
+        },
+      }
+    })
+    return [fixed, await lineAct(stage, () => Promise.resolve(redis(url)))]
+  },
+}

@@ -1,0 +1,36 @@
+/** Runs one exhibit, and says whether it showed what it says. */
+import { installServers, missing } from '../testbed/require.ts'
+import { TestbedError } from '../testbed/error.ts'
+import { packagesOf, type ServerKind } from '../testbed/find.ts'
+import { versionOf } from '../torture/backend/versions.ts'
+import type { Exhibit, Report } from './exhibit.ts'
+import type { Stage } from './stage.ts'
+
+export async function runExhibit(exhibit: Exhibit, stage: Stage): Promise<Report> {
+  const began = performance.now()
+  try {
+    const acts = await exhibit.run(stage)
+    return {
+      exhibit,
+      acts,
+      versions: (await Promise.all(exhibit.servers.map(versionOf))).join(', '),
+      ms: performance.now() - began,
+      shown: acts.every(({ claim, result }) => claim === result),
+    }
+  } finally {
+    await stage.clear()
+  }
+}
+
+/** Makes sure of the servers that these exhibits need; with `install` those that are missing are installed, which needs root. */
+export async function provide(exhibits: readonly Exhibit[], install: boolean): Promise<void> {
+  const kinds: readonly ServerKind[] = [...new Set(exhibits.flatMap(({ servers }) => servers))]
+  const absent = await missing(kinds)
+  if (absent.length === 0) return
+  if (install) await installServers(absent)
+  else {
+    throw new TestbedError(
+      `not installed: ${absent.join(', ')}; Debian has it in: ${packagesOf(absent).join(' ')} (as root, --install installs it)`,
+    )
+  }
+}
