@@ -1,0 +1,56 @@
+/** The command: the list, one exhibit with its page, and what is wrong on the command line. */
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { EXHIBITS } from '../../../src/lab/catalogue.ts'
+import { requireServers, skipped } from '../../../src/testbed/require.ts'
+import { Terminal } from '../cli/terminal.ts'
+
+describe('holdfast lab', () => {
+  const terminal = new Terminal()
+
+  test('lists the exhibits', async () => {
+    const { code, out } = await terminal.holdfast('lab')
+    expect(code).toBe(0)
+    for (const { name } of EXHIBITS) expect(out).toContain(name)
+    const json = await terminal.holdfast('lab', '--json')
+    const names = json.out
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { name: string }).name)
+    expect(names).toEqual(EXHIBITS.map(({ name }) => name))
+    expect(new Set(names).size).toBe(names.length)
+  })
+
+  test.skipIf(skipped('redis'))('runs one, draws it, and writes a page', async () => {
+    await requireServers(['redis'])
+    const page = terminal.path('page.html')
+    const { code, out, err } = await terminal.holdfast('lab', 'get-then-del', '--html', page)
+    expect(code, out + err).toBe(0)
+    expect(out).toContain('has deleted the lock of B')
+    expect(out).toMatch(/at once +▲+/)
+    expect(out).toContain('IMPOSSIBLE')
+    expect(out).toMatch(/get-then-del: shown \(redis \d/)
+    const html = readFileSync(page, 'utf8')
+    expect(html).toContain('<svg')
+    expect(html).not.toMatch(/(?:src|href)=/)
+  })
+
+  test('what is wrong on the command line is told', async () => {
+    const cases: [string[], RegExp][] = [
+      [['flash-sal'], /did you mean flash-sale/],
+      [['zzzzzzzzzzzz'], /holdfast lab lists them/],
+      [['--all', 'getset'], /can't be given together/],
+      [['--html', 'x.html'], /--html needs the NAME/],
+      [['--install'], /--install needs the NAME/],
+      [['getset', '--html'], /--html needs a value/],
+      [['getset', '--html', terminal.path('no/such/folder/x.html')], /can't be written \(ENOENT\)/],
+      [['getset', 'stock'], /does not know what to do with "stock"/],
+      [['getset', '--colour'], /has no option --colour/],
+    ]
+    for (const [args, message] of cases) {
+      const { code, err } = await terminal.holdfast('lab', ...args)
+      expect(code, args.join(' ')).toBe(64)
+      expect(err).toMatch(message)
+    }
+  })
+})
