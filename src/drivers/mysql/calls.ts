@@ -1,13 +1,12 @@
 /** The procedures of the store, and the two statements that do without: values in, a reply out. */
 import type { Entry } from '../../driver.ts'
 import { US } from '../sql/place.ts'
-import { isSchemaMissing, isVictim, schemaError, toStoreError } from './failure.ts'
+import { type Judge, settle } from '../sql/settling.ts'
 import type { Names } from './names.ts'
 import type { Reply, Seat, Value } from './reply.ts'
-import { SCHEMA_VERSION, schemaVersion } from './schema.ts'
+import { judgeOf, SCHEMA_VERSION } from './schema.ts'
 import type { MysqlSession } from './session.ts'
 
-const VICTIM_TRIES = 10
 const NOW = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))"
 
 // The short ways are those of join_v2 and leave_v2 (see there), as statements of their own: a procedure around them, with its
@@ -21,6 +20,7 @@ const LEAVE_SHORT =
 export class Calls {
   readonly #session: MysqlSession
   readonly #names: Names
+  readonly #judge: Judge
   readonly #texts = new Map<string, string>()
   readonly #enterShort: string
   readonly #leaveShort: string
@@ -28,6 +28,7 @@ export class Calls {
   constructor(session: MysqlSession, names: Names) {
     this.#session = session
     this.#names = names
+    this.#judge = judgeOf(session, names)
     this.#enterShort = names.render(ENTER_SHORT)
     this.#leaveShort = names.render(LEAVE_SHORT)
   }
@@ -61,24 +62,8 @@ export class Calls {
     return (await this.#settle(this.#leaveShort, [line, id])).changed === 1
   }
 
-  /** A deadlock's victim was rolled back as a whole, and is sent again. */
-  async #settle(sql: string, values: Value[], seat?: Seat): Promise<Reply> {
-    for (let tries = 1; ; tries++) {
-      try {
-        return await this.#session.run(sql, values, seat)
-      } catch (error) {
-        if (isVictim(error) && tries < VICTIM_TRIES) continue
-        throw isSchemaMissing(error) ? await this.#schemaError(error) : toStoreError(error)
-      }
-    }
-  }
-
-  async #schemaError(cause: unknown): Promise<Error> {
-    try {
-      return schemaError(await schemaVersion(this.#session, this.#names), SCHEMA_VERSION, this.#names, cause)
-    } catch (error) {
-      return toStoreError(error)
-    }
+  #settle(sql: string, values: Value[], seat?: Seat): Promise<Reply> {
+    return settle(() => this.#session.run(sql, values, seat), this.#judge)
   }
 }
 

@@ -16,11 +16,14 @@ import type {
 } from '../../driver.ts'
 import { system } from '../../system.ts'
 import { CalmLines } from '../sql/calm-lines.ts'
+import { hex, unhex } from '../sql/hex.ts'
 import { linesOf } from '../sql/lines.ts'
-import { capacityError, readPlace, US } from '../sql/place.ts'
+import { capacityError, readPlace } from '../sql/place.ts'
 import { Poller, type PollRange } from '../sql/poller.ts'
-import { Sweeper } from '../sql/sweeper.ts'
+import { Renewals } from '../sql/renewals.ts'
+import { SWEEP_IDLE_US, SWEEP_ROWS_MAX, Sweeper } from '../sql/sweeper.ts'
 import { demandValues, readTaken } from '../sql/taken.ts'
+import { sqlTraits } from '../sql/traits.ts'
 import { Turns } from '../sql/turns.ts'
 import { Watches } from '../sql/watches.ts'
 import { Calls, us } from './calls.ts'
@@ -40,11 +43,6 @@ export interface DriverParts {
   readonly doorbell: boolean
 }
 
-const SAFETY =
-  "Holds while one primary keeps its data: asynchronous commit or replication can lose acknowledged grants in a failover, and a step of the server's clock lapses or prolongs leases."
-const SWEEP_IDLE_US = 600_000_000
-const SWEEP_ROWS_MAX = 1_000
-
 export class MysqlDriver implements Driver {
   readonly name = 'mysql'
   readonly traits: Traits
@@ -54,6 +52,7 @@ export class MysqlDriver implements Driver {
   readonly #watches = new Watches()
   readonly #turns = new Turns()
   readonly #calm = new CalmLines()
+  readonly #renewals = new Renewals((entries) => this.#touch(entries))
   readonly #poller: Poller
   readonly #stamps = new Map<string, string>()
   readonly #sweeper: Sweeper
@@ -87,16 +86,7 @@ export class MysqlDriver implements Driver {
       const { rows } = await this.#calls.call('sweep', [SWEEP_IDLE_US, SWEEP_ROWS_MAX])
       return Number(rows[0]?.[0]) >= SWEEP_ROWS_MAX
     })
-    this.traits = Object.freeze({
-      fair: true,
-      fenced: true,
-      counting: true,
-      push: this.#doorbell === null ? 'hint' : 'answer',
-      ttlMsMin: 10,
-      lingers: true,
-      scope: 'network',
-      safety: SAFETY,
-    })
+    this.traits = sqlTraits(this.#doorbell !== null)
   }
 
   enter(entry: Entry, wait: boolean): Promise<Place | null> {
@@ -169,7 +159,11 @@ export class MysqlDriver implements Driver {
     return readTaken(rows[0]?.[0], demand)
   }
 
-  async touch(entries: readonly Entry[]): Promise<(Place | null)[]> {
+  touch(entries: readonly Entry[]): Promise<(Place | null)[]> {
+    return this.#renewals.touch(entries)
+  }
+
+  async #touch(entries: readonly Entry[]): Promise<(Place | null)[]> {
     const since = instant(system)
     const { rows } = await this.#calls.call('touch', [batch(entries.map(({ line, id }) => [id, line]))])
     const answers = readAnswers((rows[0]?.[0] ?? '') as string)
@@ -221,17 +215,7 @@ export class MysqlDriver implements Driver {
 
   async *list(prefix: string): AsyncGenerator<LineView> {
     const { rows } = await this.#calls.call('list', [Buffer.from(prefix)])
-    yield* linesOf(
-      rows.map(([name, capacity, token, weight, age, left, data]) => ({
-        name: unhex(name),
-        capacity: Number(capacity),
-        token: BigInt(String(token)),
-        weight: Number(weight),
-        data: String(data),
-        ageMs: Number(age) / US,
-        leftMs: Number(left) / US,
-      })),
-    )
+    yield* linesOf(rows)
   }
 
   async swap(key: string, change: Change | null): Promise<CellView> {
@@ -325,12 +309,4 @@ function readAnswers(text: string): Map<number, string> {
 /** Pairs of id and line as the procedures take them: JSON of [line, id], both hex. */
 function batch(pairs: readonly (readonly [id: string, line: string])[]): string {
   return JSON.stringify(pairs.map(([id, line]) => [hex(line), id]))
-}
-
-function hex(name: string): string {
-  return Buffer.from(name).toString('hex')
-}
-
-function unhex(text: unknown): string {
-  return Buffer.from(String(text), 'hex').toString()
 }

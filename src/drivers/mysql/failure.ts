@@ -1,6 +1,5 @@
 /** What an error of the server or of the client library means to Holdfast. */
 import { HoldfastError, StoreError, StoreUnreachableError } from '../../core/errors.ts'
-import type { Names } from './names.ts'
 
 /** The request may get an answer later: limits of connections, shutdown, lock wait, deadlock, interrupted, killed. */
 const PASSING = new Set([1040, 1041, 1053, 1077, 1129, 1203, 1205, 1213, 1226, 1317, 1836, 1927, 1969, 3024, 4031])
@@ -38,22 +37,6 @@ export function toStoreError(error: unknown): Error {
   if (!isAnswer || PASSING.has(errno)) return new StoreUnreachableError(`mysql: ${message}`, { cause: error })
   const advice = ADVICE[errno]
   return new StoreError(`mysql: ${message} (${errno})${advice === undefined ? '' : `; ${advice}`}`, { cause: error })
-}
-
-/** Tells what to run about tables that are missing, older or newer than this version of Holdfast needs. */
-export function schemaError(found: number | null, needed: number, names: Names, cause: unknown): StoreError {
-  const where = `"${names.prefix}_…"`
-  if (found !== null && found > needed) {
-    return new StoreError(
-      `mysql: the tables ${where} are of version ${found}, newer than the ${needed} that this Holdfast knows; install a newer Holdfast`,
-      { cause },
-    )
-  }
-  const state = found === null ? `no Holdfast tables ${where}` : `the tables ${where} are of version ${found}`
-  return new StoreError(
-    `mysql: ${state}, version ${needed} is needed; run \`holdfast migrate --store URL\` or await hf.setup()`,
-    { cause },
-  )
 }
 
 /** System errors have negative numbers, and are no answers. */

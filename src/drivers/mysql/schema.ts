@@ -1,5 +1,6 @@
 /** The schema: what `setup()` runs, and what `holdfast migrate --print` shows. */
-import { isSchemaMissing, schemaError } from './failure.ts'
+import { type Judge, schemaError } from '../sql/settling.ts'
+import { isSchemaMissing, isVictim, toStoreError } from './failure.ts'
 import type { Names } from './names.ts'
 import { BELL, BREAK, ENTER, LEAVE, LOOK, SCHEMA, STEP, SWAP, SWEEP, TAKE, TOUCH } from './scripts.generated.ts'
 import type { Reply } from './reply.ts'
@@ -39,9 +40,10 @@ export function migration(names: Names): string {
 
 /** Makes the schema if it is missing or older; leaves it alone if it fits, and refuses a newer one. */
 export async function setUp(session: MysqlSession, names: Names): Promise<void> {
-  const found = await schemaVersion(session, names)
+  const judge = judgeOf(session, names)
+  const found = await judge.version()
   if (found === SCHEMA_VERSION) return
-  if (found !== null && found > SCHEMA_VERSION) throw schemaError(found, SCHEMA_VERSION, names, undefined)
+  if (found !== null && found > SCHEMA_VERSION) throw schemaError(judge, found)
   // Definitions are not transactional here: whoever comes second would drop a procedure that somebody calls already. A table
   // that is locked for writing would not do, as every statement that defines something ends the lock.
   const lock = `'holdfast.setup.${names.prefix}'`
@@ -56,8 +58,17 @@ export async function setUp(session: MysqlSession, names: Names): Promise<void> 
   })
 }
 
-export function schemaVersion(session: MysqlSession, names: Names): Promise<number | null> {
-  return readVersion((sql) => session.run(sql, []), names)
+/** What errors mean to those who use these tables. */
+export function judgeOf(session: MysqlSession, names: Names): Judge {
+  return {
+    store: 'mysql',
+    where: `"${names.prefix}_…"`,
+    needed: SCHEMA_VERSION,
+    isVictim,
+    isSchemaMissing,
+    toStoreError,
+    version: () => readVersion((sql) => session.run(sql, []), names),
+  }
 }
 
 async function readVersion(run: (sql: string) => Promise<Reply>, names: Names): Promise<number | null> {

@@ -16,17 +16,20 @@ import type {
 } from '../../driver.ts'
 import { system } from '../../system.ts'
 import { CalmLines } from '../sql/calm-lines.ts'
+import { hex, unhex } from '../sql/hex.ts'
 import { linesOf } from '../sql/lines.ts'
 import { capacityError, readPlace, US } from '../sql/place.ts'
 import type { PollRange } from '../sql/poller.ts'
-import { Sweeper } from '../sql/sweeper.ts'
+import { Renewals } from '../sql/renewals.ts'
+import { SWEEP_IDLE_US, SWEEP_ROWS_MAX, Sweeper } from '../sql/sweeper.ts'
 import { demandValues, readTaken } from '../sql/taken.ts'
+import { sqlTraits } from '../sql/traits.ts'
 import { Turns } from '../sql/turns.ts'
 import { Watches } from '../sql/watches.ts'
 import { toStoreError } from './failure.ts'
 import { Hub, OBSERVE_MS } from './hub.ts'
 import type { Names } from './names.ts'
-import { hex, Queries, unhex } from './queries.ts'
+import { Queries } from './queries.ts'
 import { setUp } from './schema.ts'
 import type { Session } from './session.ts'
 
@@ -39,11 +42,6 @@ export interface DriverParts {
   readonly poll: PollRange
 }
 
-const SAFETY =
-  "Holds while one primary keeps its data: asynchronous commit or replication can lose acknowledged grants in a failover, and a step of the server's clock lapses or prolongs leases."
-const SWEEP_IDLE_US = 600_000_000
-const SWEEP_ROWS_MAX = 1_000
-
 export class PostgresDriver implements Driver {
   readonly name = 'postgres'
   readonly traits: Traits
@@ -53,6 +51,7 @@ export class PostgresDriver implements Driver {
   readonly #watches = new Watches()
   readonly #turns = new Turns()
   readonly #calm = new CalmLines()
+  readonly #renewals = new Renewals((entries) => this.#touch(entries))
   readonly #hub: Hub
   readonly #inbox: string | null
   readonly #timeoutMs: number
@@ -67,16 +66,7 @@ export class PostgresDriver implements Driver {
     const inbox = `holdfast_${system.randomId()}`
     this.#inbox = hears ? inbox : null
     this.#hub = new Hub(inbox, names.channel, this.#watches, this.#hubQueries(), poll)
-    this.traits = Object.freeze({
-      fair: true,
-      fenced: true,
-      counting: true,
-      push: hears ? 'answer' : 'hint',
-      ttlMsMin: 10,
-      lingers: true,
-      scope: 'network',
-      safety: SAFETY,
-    })
+    this.traits = sqlTraits(hears)
     this.#sweeper = new Sweeper(async () => {
       const [row] = await this.#queries.run('sweep', [SWEEP_IDLE_US, SWEEP_ROWS_MAX])
       return Number(row?.[0]) >= SWEEP_ROWS_MAX
@@ -155,7 +145,11 @@ export class PostgresDriver implements Driver {
     return readTaken(row?.[0], demand)
   }
 
-  async touch(entries: readonly Entry[]): Promise<(Place | null)[]> {
+  touch(entries: readonly Entry[]): Promise<(Place | null)[]> {
+    return this.#renewals.touch(entries)
+  }
+
+  async #touch(entries: readonly Entry[]): Promise<(Place | null)[]> {
     const since = instant(system)
     const lines = entries.map(({ line }) => hex(line)).join(',')
     const [row] = await this.#queries.run('touch', [lines, entries.map(({ id }) => id).join(',')])
@@ -196,17 +190,7 @@ export class PostgresDriver implements Driver {
 
   async *list(prefix: string): AsyncGenerator<LineView> {
     const rows = await this.#queries.run('list', [Buffer.from(prefix)])
-    yield* linesOf(
-      rows.map(([name, capacity, token, weight, age, left, data]) => ({
-        name: unhex(name),
-        capacity: Number(capacity),
-        token: BigInt(token as string),
-        weight: Number(weight),
-        data: String(data),
-        ageMs: Number(age) / US,
-        leftMs: Number(left) / US,
-      })),
-    )
+    yield* linesOf(rows)
   }
 
   async swap(key: string, change: Change | null): Promise<CellView> {

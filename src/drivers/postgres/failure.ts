@@ -1,6 +1,5 @@
 /** What an error of the server or of the client library means to Holdfast. */
 import { HoldfastError, StoreError, StoreUnreachableError } from '../../core/errors.ts'
-import type { Names } from './names.ts'
 
 /** The request may get an answer later: shutdown, crash, start, too many connections, cancelled, lock not available. */
 const PASSING = new Set(['57P01', '57P02', '57P03', '57P05', '53300', '57014', '55P03', '40001', '40P01', '25P03'])
@@ -47,22 +46,6 @@ export function toStoreError(error: unknown): Error {
   }
   const advice = ADVICE[code]
   return new StoreError(`postgres: ${message} (${code})${advice === undefined ? '' : `; ${advice}`}`, { cause: error })
-}
-
-/** Tells what to run about tables that are missing, older or newer than this version of Holdfast needs. */
-export function schemaError(found: number | null, needed: number, names: Names, cause: unknown): StoreError {
-  const where = `schema "${names.schema}"`
-  if (found !== null && found > needed) {
-    return new StoreError(
-      `postgres: the tables in ${where} are of version ${found}, newer than the ${needed} that this Holdfast knows; install a newer Holdfast`,
-      { cause },
-    )
-  }
-  const state = found === null ? `no Holdfast tables in ${where}` : `the tables in ${where} are of version ${found}`
-  return new StoreError(
-    `postgres: ${state}, version ${needed} is needed; run \`holdfast migrate --store URL\` or await hf.setup()`,
-    { cause },
-  )
 }
 
 function codeOf(error: unknown): string {

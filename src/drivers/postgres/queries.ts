@@ -1,10 +1,9 @@
 /** The statements of the store, as functions: values in, values out. */
-import { isSchemaMissing, isVictim, schemaError, toStoreError } from './failure.ts'
+import { createHash } from 'node:crypto'
+import { type Judge, settle } from '../sql/settling.ts'
 import type { Names } from './names.ts'
-import { SCHEMA_VERSION, schemaVersion } from './schema.ts'
+import { judgeOf } from './schema.ts'
 import type { Session, Statement } from './session.ts'
-
-const VICTIM_TRIES = 5
 
 const NOW = "(date_part('epoch', clock_timestamp()) * 1000000)::bigint"
 
@@ -37,55 +36,28 @@ export type StatementName = keyof typeof STATEMENTS
 
 export class Queries {
   readonly #session: Session
-  readonly #names: Names
+  readonly #judge: Judge
   readonly #statements: Record<StatementName, Statement>
 
   constructor(session: Session, names: Names) {
     this.#session = session
-    this.#names = names
+    this.#judge = judgeOf(session, names)
     const prepared = Object.entries(STATEMENTS).map(([name, text]) => {
       const rendered = names.render(text)
-      return [name, { name: `${names.channel}.${name}`.slice(-63), text: rendered }]
+      // Named after its text: a connection behind a pooler may have another process's, which then has to be the same statement.
+      const digest = createHash('sha256').update(rendered).digest('hex').slice(0, 24)
+      return [name, { name: `holdfast.${name}.${digest}`, text: rendered }]
     })
     this.#statements = Object.fromEntries(prepared) as Record<StatementName, Statement>
   }
 
   /** One round trip: the rows. */
   run(name: StatementName, values: readonly unknown[]): Promise<unknown[][]> {
-    return this.#settle(() => this.#session.run(this.#statements[name], values))
+    return settle(() => this.#session.run(this.#statements[name], values), this.#judge)
   }
 
   /** One round trip: how many rows were changed. */
   change(name: StatementName, values: readonly unknown[]): Promise<number> {
-    return this.#settle(() => this.#session.change(this.#statements[name], values))
+    return settle(() => this.#session.change(this.#statements[name], values), this.#judge)
   }
-
-  /** A deadlock's victim did nothing and is sent again. */
-  async #settle<T>(ask: () => Promise<T>): Promise<T> {
-    for (let tries = 1; ; tries++) {
-      try {
-        return await ask()
-      } catch (error) {
-        if (isVictim(error) && tries < VICTIM_TRIES) continue
-        throw isSchemaMissing(error) ? await this.#schemaError(error) : toStoreError(error)
-      }
-    }
-  }
-
-  async #schemaError(cause: unknown): Promise<Error> {
-    try {
-      return schemaError(await schemaVersion(this.#session, this.#names), SCHEMA_VERSION, this.#names, cause)
-    } catch (error) {
-      return toStoreError(error)
-    }
-  }
-}
-
-/** Names travel as bytes: PostgreSQL's text can't hold a zero. */
-export function hex(name: string): string {
-  return Buffer.from(name).toString('hex')
-}
-
-export function unhex(text: unknown): string {
-  return Buffer.from(String(text), 'hex').toString()
 }

@@ -1,5 +1,6 @@
 /** The schema: what `setup()` runs, and what `holdfast migrate --print` shows. */
-import { isSchemaMissing, schemaError } from './failure.ts'
+import { type Judge, schemaError } from '../sql/settling.ts'
+import { isSchemaMissing, isVictim, toStoreError } from './failure.ts'
 import type { Names } from './names.ts'
 import { BREAK, ENTER, LEAVE, SCHEMA, SEVERAL, STEP, SWAP, SWEEP, TAKE, TOUCH, WATCH } from './scripts.generated.ts'
 import type { Session } from './session.ts'
@@ -33,9 +34,10 @@ function script(names: Names): string {
 
 /** Makes the schema if it is missing or older; leaves it alone if it fits, and refuses a newer one. */
 export async function setUp(session: Session, names: Names): Promise<void> {
-  const found = await schemaVersion(session, names)
+  const judge = judgeOf(session, names)
+  const found = await judge.version()
   if (found === SCHEMA_VERSION) return
-  if (found !== null && found > SCHEMA_VERSION) throw schemaError(found, SCHEMA_VERSION, names, undefined)
+  if (found !== null && found > SCHEMA_VERSION) throw schemaError(judge, found)
   // CREATE SCHEMA asks for a right on the database even when the schema is there.
   const exists = await session.run({ name: 'holdfast_schema', text: 'SELECT 1 FROM pg_namespace WHERE nspname = $1' }, [
     names.schema,
@@ -44,7 +46,20 @@ export async function setUp(session: Session, names: Names): Promise<void> {
   await session.script(exists.length === 0 ? sql : sql.replace(/^CREATE SCHEMA .*$/m, ''))
 }
 
-export async function schemaVersion(session: Session, names: Names): Promise<number | null> {
+/** What errors mean to those who use these tables. */
+export function judgeOf(session: Session, names: Names): Judge {
+  return {
+    store: 'postgres',
+    where: `in schema "${names.schema}"`,
+    needed: SCHEMA_VERSION,
+    isVictim,
+    isSchemaMissing,
+    toStoreError,
+    version: () => readVersion(session, names),
+  }
+}
+
+async function readVersion(session: Session, names: Names): Promise<number | null> {
   try {
     const text = names.render('SELECT version FROM @meta')
     const [row] = await session.run({ name: 'holdfast_version', text }, [])

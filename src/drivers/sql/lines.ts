@@ -1,8 +1,10 @@
-/** Turns rows, one per place in the order of names and tokens, into lines as people see them. */
+/** Turns what both SQL stores list, one row per place in the order of names and tokens, into lines as people see them. */
 import type { LineView, PlaceView } from '../../driver.ts'
 import { placeView } from '../view.ts'
+import { unhex } from './hex.ts'
+import { US } from './place.ts'
 
-export interface PlaceRow {
+interface PlaceRow {
   readonly name: string
   readonly capacity: number
   readonly token: bigint
@@ -12,7 +14,9 @@ export interface PlaceRow {
   readonly leftMs: number
 }
 
-export function* linesOf(rows: readonly PlaceRow[]): Generator<LineView> {
+/** Rows of name (hex), capacity, token, weight, age, left (µs) and data. */
+export function* linesOf(answer: readonly unknown[][]): Generator<LineView> {
+  const rows = answer.map(readRow)
   let at = 0
   while (at < rows.length) {
     const { name, capacity } = rows[at] as PlaceRow
@@ -25,5 +29,17 @@ export function* linesOf(rows: readonly PlaceRow[]): Generator<LineView> {
       ;(used <= capacity ? holders : waiters).push(placeView(row, row))
     }
     yield { name, capacity, holders, waiters }
+  }
+}
+
+function readRow([name, capacity, token, weight, age, left, data]: unknown[]): PlaceRow {
+  return {
+    name: unhex(name),
+    capacity: Number(capacity),
+    token: BigInt(String(token)),
+    weight: Number(weight),
+    data: String(data),
+    ageMs: Number(age) / US,
+    leftMs: Number(left) / US,
   }
 }
