@@ -10,8 +10,13 @@ import { migration } from './schema.ts'
 import { givenMysql, openMysql } from './session.ts'
 
 export type { MysqlPool } from './clients.ts'
-export type { SessionAcquireOptions, SessionHeld, SessionLocks } from '../sql/session-locks.ts'
-export { sessionLocks, type SessionLocksOptions } from './session-locks.ts'
+export type {
+  SessionAcquireOptions,
+  SessionHeld,
+  SessionLocks,
+  SessionLocksOptions,
+} from '../sql/session-locks.ts'
+export { sessionLocks } from './session-locks.ts'
 export { lockInTransaction, type MysqlTransaction } from './transaction.ts'
 
 export interface MysqlOptions {

@@ -3,6 +3,7 @@ import type * as Mysql2 from 'mysql2'
 import { StoreUnreachableError } from '../../core/errors.ts'
 import { Watchdog } from '../sql/watchdog.ts'
 import { type Reply, type Seat, toReply, type Value } from './reply.ts'
+import { Statements } from './statements.ts'
 
 export interface LanesOptions {
   readonly timeoutMs: number
@@ -113,6 +114,7 @@ interface LaneOptions {
 
 class Lane implements Seat {
   readonly #connection: Mysql2.Connection
+  readonly #statements: Statements
   readonly #watchdog: Watchdog
   readonly #keepsAlive: boolean
   readonly #next: () => Job | undefined
@@ -131,7 +133,9 @@ class Lane implements Seat {
       enableKeepAlive: true,
       supportBigNumbers: true,
       bigNumberStrings: true,
+      rowsAsArray: true,
     })
+    this.#statements = new Statements(this.#connection)
     this.#watchdog = new Watchdog(timeoutMs, () =>
       this.#broke(new StoreUnreachableError(`mysql gave no answer within ${timeoutMs} ms`)),
     )
@@ -177,8 +181,8 @@ class Lane implements Seat {
     const { sql, values } = job
     const done = (error: Mysql2.QueryError | null, result: unknown): void => this.#done(job, error, result)
     // What has no values is a definition, which can't be prepared everywhere.
-    if (values.length === 0) this.#connection.query({ sql, rowsAsArray: true }, done)
-    else this.#connection.execute({ sql, values, rowsAsArray: true }, done)
+    if (values.length === 0) this.#connection.query(sql, done)
+    else this.#statements.execute(sql, values, done)
   }
 
   #done(job: Job, error: Mysql2.QueryError | null, result: unknown): void {

@@ -12,8 +12,13 @@ import { migration } from './schema.ts'
 import type { Session } from './session.ts'
 
 export type { PgPool, PostgresSql } from './clients.ts'
-export type { SessionAcquireOptions, SessionHeld, SessionLocks } from '../sql/session-locks.ts'
-export { sessionLocks, type SessionLocksOptions } from './session-locks.ts'
+export type {
+  SessionAcquireOptions,
+  SessionHeld,
+  SessionLocks,
+  SessionLocksOptions,
+} from '../sql/session-locks.ts'
+export { sessionLocks } from './session-locks.ts'
 export { lockInTransaction, type PgTransaction, type PostgresTransaction } from './transaction.ts'
 
 export interface PostgresOptions {

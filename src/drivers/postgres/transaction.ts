@@ -1,5 +1,5 @@
 /** A lock inside the caller's own transaction: it is let go when that ends, so lock and data commit together. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { checkName } from '../../core/check.ts'
 import { UsageError } from '../../core/errors.ts'
 
@@ -44,5 +44,5 @@ async function ask(
 
 /** All 64 bits of a key come from the name, and none collide by being short. */
 export function lockKey(name: string): bigint {
-  return createHash('sha256').update('holdfast\0').update(name).digest().readBigInt64BE()
+  return hash('sha256', `holdfast\0${name}`, 'buffer').readBigInt64BE()
 }

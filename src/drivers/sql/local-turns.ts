@@ -2,24 +2,24 @@
 export class LocalTurns {
   readonly #queues = new Map<string, (() => void)[]>()
 
-  /** `stop` null: do not wait; then false means that somebody of this process has it. */
-  take(name: string, stop: AbortSignal | null): Promise<boolean> {
+  /** Without `wait`, false means that somebody of this process has it. `stop` ends the wait, with its reason. */
+  take(name: string, wait: boolean, stop?: AbortSignal): Promise<boolean> {
     const queue = this.#queues.get(name)
     if (queue === undefined) {
       this.#queues.set(name, [])
       return Promise.resolve(true)
     }
-    if (stop === null) return Promise.resolve(false)
+    if (!wait) return Promise.resolve(false)
     return new Promise((resolve, reject) => {
       const mine = (): void => {
-        stop.removeEventListener('abort', giveUp)
+        stop?.removeEventListener('abort', giveUp)
         resolve(true)
       }
       const giveUp = (): void => {
         queue.splice(queue.indexOf(mine), 1)
-        reject(stop.reason as Error)
+        reject(stop?.reason as Error)
       }
-      stop.addEventListener('abort', giveUp, { once: true })
+      stop?.addEventListener('abort', giveUp, { once: true })
       queue.push(mine)
     })
   }

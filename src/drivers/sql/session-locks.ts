@@ -1,10 +1,17 @@
 /**
  * Locks that a session of the server holds: connection = ownership. They have no ttl, no token and no order but the server's, and end with the connection.
- * All holds of a process share one connection; who has to wait does so on another, and keeps it while it holds.
+ * Holds of a process share a connection, or a few; who has to wait does so on one of his own, and keeps it while he holds.
  */
-import { checkKeys, checkName, checkSpan } from '../../core/check.ts'
+import { checkKeys, checkName, checkSpan, checkWhole } from '../../core/check.ts'
 import { AcquireTimeoutError, ClosedError, HoldfastError, LockLostError, NotHeldError } from '../../core/errors.ts'
 import { LocalTurns } from './local-turns.ts'
+
+export interface SessionLocksOptions {
+  /** How often a connection that holds is asked whether it lives. Default 5 000; 100 to 600 000. */
+  readonly keepAliveMs?: number
+  /** How long an answer may take before the connection counts as lost. Default 5 000; 1 to 600 000. */
+  readonly timeoutMs?: number
+}
 
 export interface SessionAcquireOptions {
   /** How long to wait. Default Infinity; 0 tries once. */
@@ -38,6 +45,8 @@ export interface SessionLocks extends AsyncDisposable {
 /** One connection to the server. Every call but `lock` settles in time; after a loss all of them reject. */
 export interface LockSession {
   readonly isOpen: boolean
+  /** Requests without an answer, those of `lock` not counted. */
+  readonly load: number
   tryLock(key: string): Promise<boolean>
   /** Waits as long as it takes. */
   lock(key: string): Promise<void>
@@ -50,26 +59,41 @@ export interface LockSession {
   end(): void
 }
 
-export interface SessionLocksParts {
-  open(): Promise<LockSession>
+/** What differs between the servers. */
+export interface LockServer {
+  open(keepAliveMs: number, timeoutMs: number): Promise<LockSession>
   keyOf(name: string): string
+  /** Connections that holds share: one is enough where several requests may be on their way in it. */
+  readonly sharedMax: number
+}
+
+export function makeSessionLocks(options: SessionLocksOptions, server: LockServer): SessionLocks {
+  checkKeys('sessionLocks options', options, ['keepAliveMs', 'timeoutMs'])
+  const { keepAliveMs = 5_000, timeoutMs = 5_000 } = options
+  checkWhole('keepAliveMs', keepAliveMs, 100, 600_000)
+  checkWhole('timeoutMs', timeoutMs, 1, 600_000)
+  return new ServerLocks({ ...server, open: () => server.open(keepAliveMs, timeoutMs), keepAliveMs })
+}
+
+interface ServerLocksParts extends Omit<LockServer, 'open'> {
+  open(): Promise<LockSession>
   readonly keepAliveMs: number
 }
 
 /** Connections kept for the next who has to wait. */
 const SPARES_MAX = 4
 
-export class ServerLocks implements SessionLocks {
-  readonly #parts: SessionLocksParts
+class ServerLocks implements SessionLocks {
+  readonly #parts: ServerLocksParts
   readonly #turns = new LocalTurns()
   readonly #sessions = new Map<LockSession, Set<Hold>>()
   readonly #spares: LockSession[] = []
   readonly #timer: NodeJS.Timeout
-  #shared: Promise<LockSession> | null = null
-  #common: LockSession | null = null
+  readonly #shared: LockSession[] = []
+  #opening: Promise<LockSession> | null = null
   #closed = false
 
-  constructor(parts: SessionLocksParts) {
+  constructor(parts: ServerLocksParts) {
     this.#parts = parts
     // A dead peer is noticed by silence: the server's and the kernel's own patience are minutes to hours.
     this.#timer = setInterval(() => this.#ping(), parts.keepAliveMs).unref()
@@ -81,30 +105,23 @@ export class ServerLocks implements SessionLocks {
     const { waitMs = Number.POSITIVE_INFINITY, signal } = options
     checkSpan('waitMs', waitMs)
     signal?.throwIfAborted()
-    const late = new AcquireTimeoutError(`${name} was not had within ${waitMs} ms`, { line: name })
-    const stop = new AbortController()
-    const timer = waitMs > 0 && waitMs < 2 ** 31 ? setTimeout(() => stop.abort(late), waitMs) : null
-    const abort = (): void => stop.abort(signal?.reason)
-    signal?.addEventListener('abort', abort, { once: true })
-    try {
-      const held = await this.#acquire(name, waitMs > 0 ? stop.signal : null)
-      if (held === null) throw late
-      return held
-    } finally {
-      if (timer !== null) clearTimeout(timer)
-      signal?.removeEventListener('abort', abort)
-    }
+    const isTimed = waitMs > 0 && waitMs < 2 ** 31
+    const held = isTimed
+      ? await this.#acquireWithin(name, waitMs, signal)
+      : await this.#acquire(name, waitMs > 0, signal)
+    if (held === null) throw lateError(name, waitMs)
+    return held
   }
 
   async tryAcquire(name: string): Promise<SessionHeld | null> {
     checkName('name', name)
-    return this.#acquire(name, null)
+    return this.#acquire(name, false)
   }
 
   async close(): Promise<void> {
     this.#closed = true
     clearInterval(this.#timer)
-    const opening = this.#shared
+    const opening = this.#opening
     // A connection that could not be opened needs no closing; whoever asked for it has been told.
     if (opening !== null) await Promise.allSettled([opening])
     for (const session of this.#sessions.keys()) session.end()
@@ -114,14 +131,26 @@ export class ServerLocks implements SessionLocks {
     return this.close()
   }
 
-  /** `stop` null: do not wait. */
-  async #acquire(name: string, stop: AbortSignal | null): Promise<Hold | null> {
+  async #acquireWithin(name: string, waitMs: number, signal: AbortSignal | undefined): Promise<Hold | null> {
+    const stop = new AbortController()
+    const timer = setTimeout(() => stop.abort(lateError(name, waitMs)), waitMs)
+    const abort = (): void => stop.abort(signal?.reason)
+    signal?.addEventListener('abort', abort, { once: true })
+    try {
+      return await this.#acquire(name, true, stop.signal)
+    } finally {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', abort)
+    }
+  }
+
+  async #acquire(name: string, wait: boolean, stop?: AbortSignal): Promise<Hold | null> {
     // A session may take its own lock twice: callers of one process have to be told apart here.
-    if (!(await this.#turns.take(name, stop))) return null
+    if (!(await this.#turns.take(name, wait, stop))) return null
     const pass = (): void => this.#turns.pass(name)
     try {
       const key = this.#parts.keyOf(name)
-      const session = await this.#lock(key, stop)
+      const session = await this.#lock(key, wait, stop)
       if (session === null) {
         pass()
         return null
@@ -145,47 +174,58 @@ export class ServerLocks implements SessionLocks {
   }
 
   /** The session that holds it now; null: somebody else does, and nobody is to wait. */
-  async #lock(key: string, stop: AbortSignal | null): Promise<LockSession | null> {
-    const shared = await this.#open()
+  async #lock(key: string, wait: boolean, stop: AbortSignal | undefined): Promise<LockSession | null> {
+    const shared = this.#pick() ?? (await this.#open())
     if (await shared.tryLock(key)) {
       if (stop?.aborted !== true) return shared
       await shared.unlock(key)
     }
-    if (stop === null) return null
-    stop.throwIfAborted()
+    if (!wait) return null
+    stop?.throwIfAborted()
     const own = this.#spares.pop() ?? (await this.#connect())
     const abandon = (): void => own.end()
     // Whoever gives up ends the connection: whether the server has granted it meanwhile can't be known otherwise.
-    stop.addEventListener('abort', abandon, { once: true })
+    stop?.addEventListener('abort', abandon, { once: true })
     try {
-      stop.throwIfAborted()
+      stop?.throwIfAborted()
       await own.lock(key)
     } catch (error) {
       own.end()
-      stop.throwIfAborted()
+      stop?.throwIfAborted()
       throw error
     } finally {
-      stop.removeEventListener('abort', abandon)
+      stop?.removeEventListener('abort', abandon)
     }
     return own
   }
 
-  #open(): Promise<LockSession> {
+  /** The shared connection with the least to do; null: there is none yet. If all are busy another is opened for those who come later. */
+  #pick(): LockSession | null {
     if (this.#closed) throw new ClosedError('these session locks were closed')
-    this.#shared ??= this.#connect().then(
+    let best: LockSession | null = null
+    for (const session of this.#shared) {
+      if (session.load === 0) return session
+      if (best === null || session.load < best.load) best = session
+    }
+    // If it can't be had, those that are there go on.
+    if (best !== null && this.#shared.length < this.#parts.sharedMax) this.#open().catch(nothing)
+    return best
+  }
+
+  #open(): Promise<LockSession> {
+    this.#opening ??= this.#connect().then(
       (session) => {
-        this.#common = session
-        session.onLost(() => {
-          this.#shared = null
-        })
+        this.#opening = null
+        this.#shared.push(session)
+        session.onLost(() => this.#shared.splice(this.#shared.indexOf(session), 1))
         return session
       },
       (error: unknown) => {
-        this.#shared = null
+        this.#opening = null
         throw error
       },
     )
-    return this.#shared
+    return this.#opening
   }
 
   async #connect(): Promise<LockSession> {
@@ -208,7 +248,7 @@ export class ServerLocks implements SessionLocks {
   /** A connection that was one waiter's own is kept for the next. */
   #restore(session: LockSession): void {
     if (!session.isOpen || this.#sessions.get(session)?.size !== 0) return
-    if (session === this.#common || this.#spares.includes(session)) return
+    if (this.#shared.includes(session) || this.#spares.includes(session)) return
     if (this.#spares.length < SPARES_MAX) this.#spares.push(session)
     else session.end()
   }
@@ -221,6 +261,10 @@ export class ServerLocks implements SessionLocks {
 
 function nothing(): void {}
 
+function lateError(name: string, waitMs: number): AcquireTimeoutError {
+  return new AcquireTimeoutError(`${name} was not had within ${waitMs} ms`, { line: name })
+}
+
 interface HoldParts {
   unlock(): Promise<boolean>
   ended(): void
@@ -229,7 +273,9 @@ interface HoldParts {
 class Hold implements SessionHeld {
   readonly name: string
   readonly #parts: HoldParts
-  readonly #lost = new AbortController()
+  /** Made when asked for: most holders never do. */
+  #lost: AbortController | null = null
+  #loss: LockLostError | null = null
   #state: SessionHeld['state'] = 'held'
 
   constructor(name: string, parts: HoldParts) {
@@ -238,6 +284,10 @@ class Hold implements SessionHeld {
   }
 
   get signal(): AbortSignal {
+    if (this.#lost === null) {
+      this.#lost = new AbortController()
+      if (this.#loss !== null) this.#lost.abort(this.#loss)
+    }
     return this.#lost.signal
   }
 
@@ -246,7 +296,7 @@ class Hold implements SessionHeld {
   }
 
   assertHeld(): void {
-    if (this.#state === 'lost') throw this.#lost.signal.reason
+    if (this.#loss !== null) throw this.#loss
     if (this.#state === 'released') throw new NotHeldError(`${this.name} was released`, { line: this.name })
   }
 
@@ -271,9 +321,8 @@ class Hold implements SessionHeld {
   lose(cause: unknown): void {
     if (this.#state !== 'held') return
     this.#state = 'lost'
+    this.#loss = new LockLostError(`${this.name}: the connection that held it was lost`, { line: this.name, cause })
     this.#parts.ended()
-    this.#lost.abort(
-      new LockLostError(`${this.name}: the connection that held it was lost`, { line: this.name, cause }),
-    )
+    this.#lost?.abort(this.#loss)
   }
 }
