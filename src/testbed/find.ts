@@ -6,7 +6,7 @@ import { isErrno } from './errno.ts'
 import { runTool } from './tool.ts'
 
 /** A kind of server that the testbed can start. */
-export type ServerKind = 'redis' | 'etcd' | 'zookeeper' | 'postgres' | 'mariadb'
+export type ServerKind = 'redis' | 'etcd' | 'zookeeper' | 'postgres' | 'pgbouncer' | 'mariadb'
 
 interface Needs {
   /** Programs; the first one is asked for its version. */
@@ -26,6 +26,7 @@ const NEEDS: Readonly<Record<ServerKind, Needs>> = {
     packages: ['zookeeper', 'default-jre-headless'],
   },
   postgres: { programs: ['postgres', 'initdb'], packages: ['postgresql'] },
+  pgbouncer: { programs: ['pgbouncer'], packages: ['pgbouncer'] },
   mariadb: { programs: ['mariadbd', 'mariadb-install-db'], packages: ['mariadb-server'] },
 }
 

@@ -6,7 +6,7 @@ import { type Testbed, testbed } from './testbed.ts'
 
 interface Stage {
   readonly kind: ServerKind
-  readonly start: (bed: Testbed) => Promise<{ readonly url: string }>
+  readonly start: (bed: Testbed, durable: boolean) => Promise<{ readonly url: string }>
 }
 
 const STAGES: Readonly<Record<string, Stage>> = {
@@ -16,13 +16,15 @@ const STAGES: Readonly<Record<string, Stage>> = {
   redlock: { kind: 'redis', start: (bed) => bed.redlock(5) },
   etcd: { kind: 'etcd', start: (bed) => bed.etcd(3) },
   zookeeper: { kind: 'zookeeper', start: (bed) => bed.zookeeper(3) },
-  postgres: { kind: 'postgres', start: (bed) => bed.postgres() },
-  mariadb: { kind: 'mariadb', start: (bed) => bed.mariadb() },
+  postgres: { kind: 'postgres', start: (bed, durable) => bed.postgres({ durable }) },
+  pgbouncer: { kind: 'pgbouncer', start: async (bed, durable) => bed.pgbouncer(await bed.postgres({ durable })) },
+  mariadb: { kind: 'mariadb', start: (bed, durable) => bed.mariadb({ durable }) },
 }
 
-const USAGE = `npm run testbed -- [${Object.keys(STAGES).join('] [')}] [--install]
+const USAGE = `npm run testbed -- [${Object.keys(STAGES).join('] [')}] [--install] [--durable]
 Starts these servers (default: all) on free loopback ports, prints their URLs, and stops them on Ctrl-C.
 --install: installs missing Debian packages first; needs root.
+--durable: PostgreSQL and MariaDB write to the disk before they answer a commit, as they do by default elsewhere.
 `
 
 async function main(args: readonly string[]): Promise<void> {
@@ -30,7 +32,7 @@ async function main(args: readonly string[]): Promise<void> {
     process.stdout.write(USAGE)
     return
   }
-  const named = args.filter((arg) => arg !== '--install')
+  const named = args.filter((arg) => arg !== '--install' && arg !== '--durable')
   const stages = (named.length === 0 ? Object.keys(STAGES) : named).map((name) => {
     const stage = Object.hasOwn(STAGES, name) ? STAGES[name] : undefined
     if (stage === undefined) throw new UsageError(`testbed: "${name}" is not known\n${USAGE}`)
@@ -44,7 +46,7 @@ async function main(args: readonly string[]): Promise<void> {
   })
   try {
     for (const stage of stages) {
-      const started = await Promise.race([stage.start(bed), stop])
+      const started = await Promise.race([stage.start(bed, args.includes('--durable')), stop])
       if (started === undefined) return
       process.stdout.write(`${started.url}\n`)
     }

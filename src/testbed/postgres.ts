@@ -56,7 +56,7 @@ export async function postgresServer(bed: Bed, o: PostgresOptions = {}): Promise
 }
 
 /** Logs in and waits for ReadyForQuery; a server that still starts or recovers answers with an error instead. */
-async function expectReady(port: number): Promise<void> {
+export async function expectReady(port: number): Promise<void> {
   const parameters = Buffer.from('user\0postgres\0database\0postgres\0\0')
   const head = Buffer.alloc(8)
   head.writeInt32BE(8 + parameters.length, 0)

@@ -6,6 +6,7 @@ import { type EtcdOptions, startEtcd } from './etcd.ts'
 import { type Found, find, packagesOf, type ServerKind } from './find.ts'
 import { Janitor } from './janitor.ts'
 import { type MariadbOptions, mariadbServer } from './mariadb.ts'
+import { type PgbouncerOptions, pgbouncerServer } from './pgbouncer.ts'
 import { type PostgresOptions, postgresServer } from './postgres.ts'
 import { type RedisOptions, redisServer, startRedlock } from './redis.ts'
 import { type SentinelGroup, type SentinelOptions, startSentinel } from './sentinel.ts'
@@ -29,6 +30,8 @@ export interface Testbed {
   zookeeper(count?: number, o?: ZookeeperOptions): Promise<Group>
   /** One PostgreSQL server, ready. */
   postgres(o?: PostgresOptions): Promise<Server>
+  /** One PgBouncer in front of that PostgreSQL server, ready: a transaction pooler. */
+  pgbouncer(server: Server, o?: PgbouncerOptions): Promise<Server>
   /** One MariaDB server, ready. */
   mariadb(o?: MariadbOptions): Promise<Server>
   /** Stops everything and removes the folder. Idempotent. */
@@ -54,6 +57,7 @@ export async function testbed(): Promise<Testbed> {
     etcd: (count = 1, o = {}) => startEtcd(bed, count, o),
     zookeeper: (count = 1, o = {}) => startZookeeper(bed, count, o),
     postgres: async (o) => started(await postgresServer(bed, o)),
+    pgbouncer: async (server, o) => started(await pgbouncerServer(bed, server, o)),
     mariadb: async (o) => started(await mariadbServer(bed, o)),
     close: () => (closing ??= bed.close()),
   }

@@ -13,7 +13,7 @@ import { type Testbed, testbed } from '../../../src/testbed/testbed.ts'
 let bed: Testbed
 
 beforeAll(async () => {
-  await requireServers(['redis', 'etcd', 'zookeeper', 'postgres', 'mariadb'])
+  await requireServers(['redis', 'etcd', 'zookeeper', 'postgres', 'pgbouncer', 'mariadb'])
   bed = await testbed()
 }, 600_000)
 
@@ -138,6 +138,14 @@ kind('postgres', () => {
     await server.start()
     await expectRestarts(server)
     idle.destroy()
+  })
+})
+
+kind('pgbouncer', () => {
+  test('a pooler in front of a server lets in, restarts and stops', async () => {
+    const pooler = await bed.pgbouncer(await bed.postgres())
+    expect(pooler.url).toBe(`postgres://postgres@127.0.0.1:${pooler.port}/postgres`)
+    await expectRestarts(pooler)
   })
 })
 
