@@ -26,3 +26,17 @@ test('what is no database is refused', () => {
   expect(() => optimistic({} as never)).toThrow(UsageError)
   expect(() => optimistic(null as never)).toThrow(UsageError)
 })
+
+test('SQLite: a key of several columns with odd names names one row, and only that one is written', async () => {
+  const db = new Database(':memory:') as unknown as SqliteDatabase & { exec(sql: string): void; close(): void }
+  db.exec('CREATE TABLE "per ""shop" ("shop.id" INTEGER, "s""ku" TEXT, n INTEGER, version INTEGER NOT NULL)')
+  db.exec(`INSERT INTO "per ""shop" VALUES (1, 'a', 5, 0), (1, 'b', 5, 0), (2, 'a', 5, 0)`)
+  const stock = optimistic(db)
+  const take = ({ n }: { n: number }): { n: number } => ({ n: n - 1 })
+  const key = { 'shop.id': 1, 's"ku': 'a' }
+  expect(await stock.update<{ n: number }>('main.per "shop', key, take)).toEqual({ ...key, n: 4, version: 1 })
+  const rows = db.prepare('SELECT n FROM "per ""shop" ORDER BY "shop.id", "s""ku"').all() as { n: number }[]
+  expect(rows.map(({ n }) => n)).toEqual([4, 5, 5])
+  await expect(stock.update('per "shop', { 'shop.id': 1 }, take as never)).rejects.toBeInstanceOf(UsageError)
+  db.close()
+})

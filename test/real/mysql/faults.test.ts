@@ -249,13 +249,14 @@ describe('limits', () => {
     await taken.ask('SELECT 1')
   })
 
-  test('idle lines are swept, and later tokens are still above', async () => {
+  test('idle lines and lapsed cells are swept, and later tokens are still above', async () => {
     const driver = raw(bench.url)
     const [line, held] = [name(), entry(name())]
     const first = entry(line)
     const { token = 0n } = (await driver.enter(first, true)) ?? {}
     await driver.leave(first)
     await driver.enter(held, true)
+    const { version } = await driver.swap(line, { version: 0n, next: '1', ttlMs: 1_000, nonce: 'a' })
     // Its last token lies in the future, as if the server's clock had been set back since.
     await admin.ask('UPDATE holdfast_line SET last = last + 1000000000 WHERE name = ?', [Buffer.from(line)])
     await admin.ask('CALL holdfast_sweep_v2(-2000000000, 1000)')
@@ -264,5 +265,9 @@ describe('limits', () => {
     expect((await driver.touch([held]))[0]).not.toBeNull()
     const again = await driver.enter(entry(line), true)
     expect(again?.token).toBeGreaterThan(token + 1_000_000_000n)
+    // Its cell lapsed with the rest, and the next one of that name begins above it.
+    expect((await driver.swap(line, null)).version).toBe(0n)
+    const next = await driver.swap(line, { version: 0n, next: '2', ttlMs: 1_000, nonce: 'b' })
+    expect(next.version).toBeGreaterThan(version)
   })
 })

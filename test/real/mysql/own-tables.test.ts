@@ -58,3 +58,24 @@ test('optimistic: 16 writers lose no update, above 2^53 as well', async () => {
   const [rows] = await pool.query('SELECT `left`, CAST(version AS CHAR) AS version FROM `odd ``name`')
   expect(rows).toEqual([{ left: 160, version: '9007199254741153' }])
 })
+
+test('optimistic: a key of several columns with odd names names one row, and only that one is written', async () => {
+  await pool.query(
+    'CREATE TABLE `per ``shop` (`shop.id` INT, `s``ku` VARCHAR(20), `left` INT, `re vision` BIGINT NOT NULL, PRIMARY KEY (`shop.id`, `s``ku`))',
+  )
+  await pool.query("INSERT INTO `per ``shop` VALUES (1, 'a', 5, 0), (1, 'b', 5, 0), (2, 'a', 5, 0)")
+  const stock = optimistic(pool as never, { versionColumn: 're vision' })
+  const take = (row: { left: number }): { left: number } => ({ left: row.left - 1 })
+  const key = { 'shop.id': 1, 's`ku': 'a' }
+  expect(await stock.update<{ left: number }>('test.per `shop', key, take)).toMatchObject({ ...key, left: 4 })
+  const [rows] = await pool.query('SELECT `left`, `re vision` AS v FROM `per ``shop` ORDER BY `shop.id`, `s``ku`')
+  expect(rows).toEqual([
+    { left: 4, v: 1 },
+    { left: 5, v: 0 },
+    { left: 5, v: 0 },
+  ])
+  await expect(stock.update('per `shop', { 'shop.id': 1 }, take as never)).rejects.toThrow(/must name one row/)
+  await expect(stock.update('per `shop', { ...key, 'x` OR 1=1 -- ': 1 }, take as never)).rejects.toThrow(
+    /Unknown column/,
+  )
+})

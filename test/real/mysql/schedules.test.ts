@@ -72,6 +72,19 @@ describe('rule 1: lock and count are never one snapshot', () => {
 })
 
 describe('rule 2: a place has lapsed only once it is deleted', () => {
+  test('an enter that judges lapse by reading gives two holders', async () => {
+    const now = 'UTC_TIMESTAMP(6)'
+    await slow.ask('CREATE TABLE naive_lease (id VARCHAR(20) PRIMARY KEY, lapse DATETIME(6))')
+    await slow.ask(`INSERT INTO naive_lease VALUES ('A', ${now} + INTERVAL 1 SECOND)`)
+    await slow.ask('START TRANSACTION')
+    await slow.ask(`UPDATE naive_lease SET lapse = ${now} + INTERVAL 20 SECOND WHERE id = 'A' AND lapse > ${now}`)
+    const renewed = await slow.ask(`SELECT COUNT(*) FROM naive_lease WHERE lapse > ${now} + INTERVAL 10 SECOND`)
+    await isTrue(observer, `SELECT lapse <= ${now} FROM naive_lease WHERE id = 'A'`)
+    const alive = await observer.ask(`SELECT COUNT(*) FROM naive_lease WHERE lapse > ${now}`)
+    await slow.ask('COMMIT')
+    expect([String(renewed[0]?.[0]), String(alive[0]?.[0])], 'A is renewed, and B saw nobody').toEqual(['1', '0'])
+  })
+
   test.each(['alone', 'in a crowd'])(
     'ours, the holder %s: a late renewal counts, and the enter waits for it',
     async (state) => {

@@ -1,5 +1,7 @@
 /** What goes wrong with a real server: connections ended by an administrator, restarts, refusals, limits. */
 import { randomBytes } from 'node:crypto'
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { type Client, Pool } from 'pg'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -202,6 +204,26 @@ describe('refusals', () => {
     await admin.query('ALTER ROLE guest RESET default_transaction_read_only')
   })
 
+  test('a standby server: typed, and told to give the primary', async () => {
+    const { server } = bench
+    await server.stop()
+    // Without a primary to follow it stays what it is: open for reading.
+    await writeFile(join(server.data, 'standby.signal'), '')
+    await server.start()
+    try {
+      const driver = raw(bench.url, { listenUrl: false })
+      const refused = driver.enter(entry(name()), true)
+      await expect(refused).rejects.toThrow(/read-only.*primary/)
+      await expect(refused).rejects.not.toBeInstanceOf(StoreUnreachableError)
+      for await (const line of driver.list('')) expect(line.name).toEqual(expect.any(String))
+    } finally {
+      await server.stop()
+      await rm(join(server.data, 'standby.signal'))
+      await server.start()
+      admin = await bench.connect()
+    }
+  })
+
   test('transactions that are not read committed are refused, not served from an old snapshot', async () => {
     const pool = new Pool({ connectionString: `${bench.url}?options=-c%20default_transaction_isolation=serializable` })
     pool.on('error', () => {})
@@ -280,6 +302,7 @@ describe('limits', () => {
     const { token = 0n } = (await driver.enter(first, true)) ?? {}
     await driver.leave(first)
     await driver.enter(held, true)
+    const { version } = await driver.swap(line, { version: 0n, next: '1', ttlMs: 1_000, nonce: 'a' })
     await admin.query(`UPDATE holdfast_line SET last = last + 1000000000 WHERE name = '${hex(line)}'`)
     const swept = (text: string) => admin.query({ text, rowMode: 'array' as const })
     // Its last token lies in the future, as if the server's clock had been set back since.
@@ -289,6 +312,10 @@ describe('limits', () => {
     expect((await driver.touch([held]))[0]).not.toBeNull()
     const again = await driver.enter(entry(line), true)
     expect(again?.token).toBeGreaterThan(token + 1_000_000_000n)
+    // Its cell lapsed with the rest, and the next one of that name begins above it.
+    expect((await driver.swap(line, null)).version).toBe(0n)
+    const next = await driver.swap(line, { version: 0n, next: '2', ttlMs: 1_000, nonce: 'b' })
+    expect(next.version).toBeGreaterThan(version)
   })
 })
 

@@ -75,6 +75,25 @@ describe('optimistic', () => {
     await sql.end()
   })
 
+  test('a key of several columns with odd names names one row, and only that one is written', async () => {
+    await pool.query(
+      `CREATE TABLE "per ""shop" ("shop.id" int, "s""ku" text, "left" int, "re vision" bigint NOT NULL, PRIMARY KEY ("shop.id", "s""ku"))`,
+      [],
+    )
+    await pool.query(`INSERT INTO "per ""shop" VALUES (1, 'a', 5, 0), (1, 'b', 5, 0), (2, 'a', 5, 0)`, [])
+    const stock = optimistic(pool, { versionColumn: 're vision' })
+    const take = (row: { left: number }): { left: number } => ({ left: row.left - 1 })
+    const key = { 'shop.id': 1, 's"ku': 'a' }
+    const written = await stock.update<{ left: number }>('public.per "shop', key, take)
+    expect(written).toMatchObject({ ...key, left: 4, 're vision': '1' })
+    const { rows } = await pool.query('SELECT "left" FROM "per ""shop" ORDER BY "shop.id", "s""ku"', [])
+    expect(rows).toEqual([{ left: 4 }, { left: 5 }, { left: 5 }])
+    await expect(stock.update('per "shop', { 'shop.id': 1 }, take as never)).rejects.toThrow(/must name one row/)
+    await expect(stock.update('per "shop', { ...key, 'x" OR 1=1 --': 1 }, take as never)).rejects.toThrow(
+      /does not exist/,
+    )
+  })
+
   test('no such row, no change, a deadline, and what is refused', async () => {
     const stock = optimistic(pool)
     const name = 'odd "name'
