@@ -1,49 +1,27 @@
 /** Three etcd members. */
 import { request } from 'node:http'
-import type { Server } from '../../testbed/server.ts'
 import type { Testbed } from '../../testbed/testbed.ts'
 import type { Backend } from './backend.ts'
-import { anyOf, killServer, pauseServer, type Pick } from './deeds.ts'
-import { Gates } from './gates.ts'
+import { QUORUM_COUNT, quorumBackend } from './quorum.ts'
 import { versionOf } from './versions.ts'
 
-const COUNT = 3
+const CLOCKLESS = 'etcd is a Go program: its clock can not be moved from outside, and it goes by the monotonic one'
 
 export async function etcdBackend(bed: Testbed): Promise<Backend> {
-  const { servers, url } = await bed.etcd(COUNT)
-  const gates = new Gates(servers, (addresses) => `etcd://${addresses}`)
-  const clockless = 'etcd is a Go program: its clock can not be moved from outside, and it goes by the monotonic one'
-  const shared = 'a member that comes back empty is another member, and must be added by an administrator'
-  return {
-    versions: `${await versionOf('etcd')} × ${COUNT}`,
-    url,
-    failoverMs: 8_000,
-    ttlMs: 2_000,
-    deeds: {
-      'pause-server': pauseServer(anyOf(servers), { ms: 2_500 }),
-      'kill-server': killServer(anyOf(servers), { downMs: 1_500 }),
-      failover: killServer(leader(servers), { downMs: 2_500 }),
-    },
+  return quorumBackend({
+    scheme: 'etcd',
+    version: await versionOf('etcd'),
+    group: await bed.etcd(QUORUM_COUNT),
+    leads,
+    spoilt: 'a member that comes back empty is another member, and must be added by an administrator',
+    deeds: {},
     lacks: {
-      'restart-empty': shared,
-      'restart-truncated': shared,
-      lag: 'a write is confirmed by a majority before it is answered',
-      'clock-forward': clockless,
-      'clock-back': clockless,
+      'clock-forward': CLOCKLESS,
+      'clock-back': CLOCKLESS,
       flush: 'there is no such command; a range of keys can be deleted, which conformance does by `break`',
       'terminate-session': 'a lease can be revoked by its number only',
     },
-    gate: () => gates.open(),
-    close: () => gates.close(),
-  }
-}
-
-/** The member that leads, or any if none of them says so. */
-function leader(servers: readonly Server[]): Pick {
-  return async (random) => {
-    for (const server of servers) if (await leads(server.port)) return server
-    return anyOf(servers)(random)
-  }
+  })
 }
 
 /** A member that leads names itself as the leader. */

@@ -2,32 +2,18 @@
 import { Client } from 'pg'
 import type { Testbed } from '../../testbed/testbed.ts'
 import type { Backend } from './backend.ts'
-import { clockDeeds, type Clocks } from './clock.ts'
-import { anyOf, killServer, once, pauseServer } from './deeds.ts'
-import { Gates } from './gates.ts'
-import { NO_TAIL, ONE_SERVER } from './sql.ts'
+import type { Clocks } from './clock.ts'
+import { sqlBackend } from './sql.ts'
 import { versionOf } from './versions.ts'
 
 export async function postgresBackend(bed: Testbed, clocks: Clocks): Promise<Backend> {
-  const clock = await clocks.make('postgres')
-  const server = await bed.postgres(clock.env === null ? {} : { env: clock.env })
-  const one = anyOf([server])
-  const gates = new Gates([server], (addresses) => `postgres://postgres@${addresses}/postgres`)
-  return {
+  return sqlBackend(clocks, {
+    name: 'postgres',
     versions: await versionOf('postgres'),
-    url: server.url,
     failoverMs: 3_000,
-    ttlMs: 1_500,
-    deeds: {
-      'pause-server': pauseServer(one, { ms: 1_500 }),
-      'kill-server': killServer(one, { downMs: 800 }),
-      'terminate-session': once('all sessions', false, () => endSessions(server.url)),
-      ...clockDeeds(clock, server.name),
-    },
-    lacks: { ...ONE_SERVER, ...NO_TAIL, ...clock.lacks },
-    gate: () => gates.open(),
-    close: () => gates.close(),
-  }
+    start: (o) => bed.postgres(o),
+    endSessions,
+  })
 }
 
 async function endSessions(url: string): Promise<void> {

@@ -1,9 +1,18 @@
 /** Bugs that others had, re-enacted: of tokens, owners, renewals and releases. */
-import { timed, trusting } from './bench.ts'
-import type { Mutant } from './mutant.ts'
+import { type Bench, timed, trusting } from './bench.ts'
+import type { Mutant, Try } from './mutant.ts'
 
 /** Who lets go does not wait long for an answer. */
 const RELEASE_MS = 100
+
+/** Whoever finds the lock in this name takes it for its own. */
+function ownedBy(bench: Bench, owner: string): Try {
+  return async ({ line }) => {
+    const since = performance.now()
+    if (!(await bench.take(line, owner)) && (await bench.ask('GET', bench.key(line))) !== owner) return null
+    return timed(null, since, bench.ttlMs, () => bench.free(line, owner))
+  }
+}
 
 export const bugs: readonly Mutant[] = [
   {
@@ -14,16 +23,15 @@ export const bugs: readonly Mutant[] = [
     breaks: ['exclusion', 'owner'],
     make:
       (bench) =>
-      async ({ line }) => {
-        const since = performance.now()
-        if (!(await bench.take(line, bench.id()))) return null
-        return timed(null, since, bench.ttlMs, async () => {
-          await bench.ask('DEL', bench.key(line))
-          await bench.sleep(20)
-          await bench.ask('DEL', bench.key(line))
-          return true
-        })
-      },
+      ({ line }) =>
+        bench.taken(line, (_, since) =>
+          timed(null, since, bench.ttlMs, async () => {
+            await bench.ask('DEL', bench.key(line))
+            await bench.sleep(20)
+            await bench.ask('DEL', bench.key(line))
+            return true
+          }),
+        ),
   },
   {
     name: 'renewal-swallowed',
@@ -34,15 +42,14 @@ export const bugs: readonly Mutant[] = [
     longEvery: 4,
     make:
       (bench) =>
-      async ({ line }) => {
-        const id = bench.id()
-        if (!(await bench.take(line, id))) return null
-        const stop = bench.every(bench.ttlMs / 3, () => bench.keep(line, id))
-        return trusting(null, async () => {
-          stop()
-          return bench.free(line, id)
-        })
-      },
+      ({ line }) =>
+        bench.taken(line, (id) => {
+          const stop = bench.every(bench.ttlMs / 3, () => bench.keep(line, id))
+          return trusting(null, async () => {
+            stop()
+            return bench.free(line, id)
+          })
+        }),
   },
   {
     name: 'expired-grant',
@@ -53,11 +60,8 @@ export const bugs: readonly Mutant[] = [
     stayMs: 290,
     make:
       (bench) =>
-      async ({ line }) => {
-        const id = bench.id()
-        if (!(await bench.take(line, id))) return null
-        return timed(null, performance.now(), bench.ttlMs, () => bench.free(line, id))
-      },
+      ({ line }) =>
+        bench.taken(line, (id) => timed(null, performance.now(), bench.ttlMs, () => bench.free(line, id))),
   },
   {
     name: 'token-reset',
@@ -68,15 +72,13 @@ export const bugs: readonly Mutant[] = [
     fenced: true,
     make:
       (bench) =>
-      async ({ line }) => {
-        const id = bench.id()
-        const since = performance.now()
-        if (!(await bench.take(line, id))) return null
-        return timed(await bench.fence(line), since, bench.ttlMs, async () => {
-          await bench.ask('DEL', bench.key(line, ':fence'))
-          return bench.free(line, id)
-        })
-      },
+      ({ line }) =>
+        bench.taken(line, async (id, since) =>
+          timed(await bench.fence(line), since, bench.ttlMs, async () => {
+            await bench.ask('DEL', bench.key(line, ':fence'))
+            return bench.free(line, id)
+          }),
+        ),
   },
   {
     name: 'fence-expires',
@@ -87,14 +89,12 @@ export const bugs: readonly Mutant[] = [
     fenced: true,
     make:
       (bench) =>
-      async ({ line }) => {
-        const id = bench.id()
-        const since = performance.now()
-        if (!(await bench.take(line, id))) return null
-        const token = await bench.fence(line)
-        await bench.ask('PEXPIRE', bench.key(line, ':fence'), Math.ceil(bench.ttlMs / 2))
-        return timed(token, since, bench.ttlMs, () => bench.free(line, id))
-      },
+      ({ line }) =>
+        bench.taken(line, async (id, since) => {
+          const token = await bench.fence(line)
+          await bench.ask('PEXPIRE', bench.key(line, ':fence'), Math.ceil(bench.ttlMs / 2))
+          return timed(token, since, bench.ttlMs, () => bench.free(line, id))
+        }),
   },
   {
     name: 'failed-release-forgotten',
@@ -105,19 +105,17 @@ export const bugs: readonly Mutant[] = [
     stayMs: 120,
     make:
       (bench) =>
-      async ({ line }) => {
-        const id = bench.id()
-        const since = performance.now()
-        if (!(await bench.take(line, id))) return null
-        const stop = bench.every(bench.ttlMs / 3, async () => {
-          if (!(await bench.keep(line, id))) await bench.take(line, id)
-        })
-        return timed(null, since, bench.ttlMs * 3, async () => {
-          const freed = await bench.free(line, id, bench.redis, RELEASE_MS)
-          stop()
-          return freed
-        })
-      },
+      ({ line }) =>
+        bench.taken(line, (id, since) => {
+          const stop = bench.every(bench.ttlMs / 3, async () => {
+            if (!(await bench.keep(line, id))) await bench.take(line, id)
+          })
+          return timed(null, since, bench.ttlMs * 3, async () => {
+            const freed = await bench.free(line, id, bench.redis, RELEASE_MS)
+            stop()
+            return freed
+          })
+        }),
   },
   {
     name: 'two-handles',
@@ -126,14 +124,7 @@ export const bugs: readonly Mutant[] = [
     nemeses: ['pause-client'],
     breaks: ['exclusion'],
     tasks: 3,
-    make:
-      (bench) =>
-      async ({ line }) => {
-        const since = performance.now()
-        const key = bench.key(line)
-        if (!(await bench.take(line, bench.p)) && (await bench.ask('GET', key)) !== bench.p) return null
-        return timed(null, since, bench.ttlMs, () => bench.free(line, bench.p))
-      },
+    make: (bench) => ownedBy(bench, bench.p),
   },
   {
     name: 'host-owner',
@@ -141,14 +132,7 @@ export const bugs: readonly Mutant[] = [
     seen: 'ShedLock',
     nemeses: ['pause-client'],
     breaks: ['exclusion'],
-    make:
-      (bench) =>
-      async ({ line }) => {
-        const since = performance.now()
-        const key = bench.key(line)
-        if (!(await bench.take(line, 'host')) && (await bench.ask('GET', key)) !== 'host') return null
-        return timed(null, since, bench.ttlMs, () => bench.free(line, 'host'))
-      },
+    make: (bench) => ownedBy(bench, 'host'),
   },
   {
     name: 'second-frees-first',
@@ -160,18 +144,16 @@ export const bugs: readonly Mutant[] = [
     tasks: 2,
     make: (bench) => {
       let last: (() => Promise<boolean>) | null = null
-      return async ({ line }) => {
-        const id = bench.id()
-        const since = performance.now()
-        if (!(await bench.take(line, id))) return null
-        await last?.()
-        last = () => bench.free(line, id)
-        // Its release succeeds, whatever became of the lock.
-        return timed(null, since, bench.ttlMs, async () => {
-          await bench.free(line, id)
-          return true
+      return ({ line }) =>
+        bench.taken(line, async (id, since) => {
+          await last?.()
+          last = () => bench.free(line, id)
+          // Its release succeeds, whatever became of the lock.
+          return timed(null, since, bench.ttlMs, async () => {
+            await bench.free(line, id)
+            return true
+          })
         })
-      }
     },
   },
   {

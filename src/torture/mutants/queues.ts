@@ -212,10 +212,7 @@ export const queues: readonly Mutant[] = [
       (bench) =>
       async ({ line }) => {
         if (bench.p !== 'c1' && bench.p !== 'probe') await bench.sleep(400)
-        const id = bench.id()
-        const since = performance.now()
-        if (!(await bench.take(line, id))) return null
-        return timed(null, since, bench.ttlMs, () => bench.free(line, id))
+        return bench.taken(line, (id, since) => timed(null, since, bench.ttlMs, () => bench.free(line, id)))
       },
   },
 ]

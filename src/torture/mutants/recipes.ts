@@ -48,17 +48,15 @@ export const recipes: readonly Mutant[] = [
     stayMs: 5,
     make:
       (bench) =>
-      async ({ line }) => {
-        const id = bench.id()
-        const since = performance.now()
-        if (!(await bench.take(line, id))) return null
-        return timed(null, since, bench.ttlMs, async () => {
-          if ((await bench.ask('GET', bench.key(line))) !== id) return false
-          await bench.sleep(60)
-          await bench.ask('DEL', bench.key(line))
-          return true
-        })
-      },
+      ({ line }) =>
+        bench.taken(line, (id, since) =>
+          timed(null, since, bench.ttlMs, async () => {
+            if ((await bench.ask('GET', bench.key(line))) !== id) return false
+            await bench.sleep(60)
+            await bench.ask('DEL', bench.key(line))
+            return true
+          }),
+        ),
   },
   {
     name: 'plain-del',
@@ -118,11 +116,8 @@ export const recipes: readonly Mutant[] = [
     longEvery: 3,
     make:
       (bench) =>
-      async ({ line }) => {
-        const id = bench.id()
-        if (!(await bench.take(line, id))) return null
-        return trusting(null, () => bench.free(line, id))
-      },
+      ({ line }) =>
+        bench.taken(line, (id) => trusting(null, () => bench.free(line, id))),
   },
   {
     name: 'fence-lost-with-the-data',
@@ -133,12 +128,10 @@ export const recipes: readonly Mutant[] = [
     fenced: true,
     make:
       (bench) =>
-      async ({ line }) => {
-        const id = bench.id()
-        const since = performance.now()
-        if (!(await bench.take(line, id))) return null
-        return timed(await bench.fence(line), since, bench.ttlMs, () => bench.free(line, id))
-      },
+      ({ line }) =>
+        bench.taken(line, async (id, since) =>
+          timed(await bench.fence(line), since, bench.ttlMs, () => bench.free(line, id)),
+        ),
   },
   {
     name: 'redlock-amnesia',

@@ -1,18 +1,14 @@
 /** The generated codec that the hand codec is compared with: protobufjs on rpc.proto, and random messages for both. */
 import { fileURLToPath } from 'node:url'
 import protobuf from 'protobufjs'
+import { Random } from '../../../src/torture/random.ts'
 
 const root = protobuf.loadSync(fileURLToPath(new URL('rpc.proto', import.meta.url)))
 
-/** A small seeded generator (mulberry32), so that a failure can be replayed. */
+/** From a seed, so that a failure can be replayed. */
 export function seeded(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let bits = Math.imul(state ^ (state >>> 15), state | 1)
-    bits ^= bits + Math.imul(bits ^ (bits >>> 7), bits | 61)
-    return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32
-  }
+  const random = new Random(seed)
+  return () => random.next()
 }
 
 const COMPARE_RESULTS = ['=', '>', '<', '!=']

@@ -1,0 +1,55 @@
+/** Three servers of which a majority decides: a write is confirmed by two before it is answered. */
+import type { Group } from '../../testbed/bed.ts'
+import type { Server } from '../../testbed/server.ts'
+import type { NemesisName } from '../nemesis/names.ts'
+import type { Backend, Deed } from './backend.ts'
+import { anyOf, killServer, pauseServer, type Pick } from './deeds.ts'
+import { Gates } from './gates.ts'
+
+export const QUORUM_COUNT = 3
+
+export interface QuorumKind {
+  /** Of the URL. */
+  readonly scheme: string
+  readonly version: string
+  readonly group: Group
+  /** Whether the server on this port leads; one that does not answer does not. */
+  readonly leads: (port: number) => Promise<boolean>
+  /** Why none of them may come back with less than it had. */
+  readonly spoilt: string
+  readonly deeds: Readonly<Partial<Record<NemesisName, Deed>>>
+  readonly lacks: Readonly<Partial<Record<NemesisName, string>>>
+}
+
+export function quorumBackend(kind: QuorumKind): Backend {
+  const { servers, url } = kind.group
+  const gates = new Gates(servers, (addresses) => `${kind.scheme}://${addresses}`)
+  return {
+    versions: `${kind.version} × ${servers.length}`,
+    url,
+    failoverMs: 8_000,
+    ttlMs: 2_000,
+    deeds: {
+      'pause-server': pauseServer(anyOf(servers), { ms: 2_500 }),
+      'kill-server': killServer(anyOf(servers), { downMs: 1_500 }),
+      failover: killServer(leader(servers, kind.leads), { downMs: 2_500 }),
+      ...kind.deeds,
+    },
+    lacks: {
+      'restart-empty': kind.spoilt,
+      'restart-truncated': kind.spoilt,
+      lag: 'a write is confirmed by a majority before it is answered',
+      ...kind.lacks,
+    },
+    gate: () => gates.open(),
+    close: () => gates.close(),
+  }
+}
+
+/** The one that leads, or any if none of them says so. */
+function leader(servers: readonly Server[], leads: QuorumKind['leads']): Pick {
+  return async (random) => {
+    for (const server of servers) if (await leads(server.port)) return server
+    return anyOf(servers)(random)
+  }
+}
