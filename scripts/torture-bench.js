@@ -10,7 +10,7 @@ function history(events) {
   const lines = Array.from({ length: LINES }, (_, at) => ({ name: `m${at}`, kind: 'mutex', capacity: 1 }))
   const head = { e: 'run', t: 0, format: 1, seed: 1, store: 'none:', versions: '', ttlMs: 1_000, clients: 6, lines }
   const out = [JSON.stringify({ ...head, fair: true, fenced: true, failoverMs: 0 })]
-  for (let i = 0; out.length + 6 <= events; i++) {
+  for (let i = 0; out.length + 7 <= events; i++) {
     const p = `c${1 + (i % 6)}`
     const line = `m${i % LINES}`
     const t = i * 1_000
@@ -18,6 +18,7 @@ function history(events) {
     const until = t + 1_000_000
     out.push(
       JSON.stringify({ e: 'acquire', t, p, i, line, weight: 1, exclusive: true, waitMs: 5_000 }),
+      JSON.stringify({ e: 'woken', t: t + 50, p, line }),
       JSON.stringify({ e: 'acquired', t: t + 100, p, i, outcome: 'ok', token, until }),
       JSON.stringify({
         e: 'effect',

@@ -13,6 +13,7 @@ export const RULES = [
   'left-behind',
   'waiters',
   'fairness',
+  'wake-ups',
   'order',
 ] as const
 
@@ -29,6 +30,7 @@ export const RULE_TEXT: Readonly<Record<Rule, string>> = {
   'left-behind': 'nothing stays in the store',
   waiters: 'every wait ends, every process stops',
   fairness: 'no waiter is passed over again and again',
+  'wake-ups': 'a release wakes the next, not everybody',
   order: 'there is an order of events that explains each line',
 }
 

@@ -12,6 +12,7 @@ import { owner } from './owner.ts'
 import { tokens } from './tokens.ts'
 import { makeTrial, type Trial } from './trial.ts'
 import { validity } from './validity.ts'
+import { countWakeUps, type WakeUps, wakeUps } from './wake-ups.ts'
 
 /** valid: nothing was broken, and it was put to the test. unknown: it was not. */
 export type Verdict = 'valid' | 'invalid' | 'unknown'
@@ -39,6 +40,8 @@ export interface Counts {
   readonly exposures: Readonly<Record<Rule, number>>
   readonly faults: Readonly<Record<string, { readonly struck: number; readonly hit: number }>>
   readonly mostPassedOver: number
+  /** How many were woken by releases in front of a crowd. */
+  readonly wakeUps: WakeUps
   /** How long a fresh client waited for a line after the faults, at most. */
   readonly healMs: number
 }
@@ -53,6 +56,7 @@ const CHECKERS: readonly Checker[] = [
   leftBehind,
   waiters,
   fairness,
+  wakeUps,
   order,
 ]
 
@@ -91,6 +95,7 @@ export function judge(events: readonly HistoryEvent[]): Judgement {
     exposures: byRule(exposures),
     faults: Object.fromEntries(faults),
     mostPassedOver: mostPassedOver(trial),
+    wakeUps: countWakeUps(trial),
     healMs: trial.probes.reduce((most, { tookMs }) => Math.max(most, tookMs), 0),
   }
   return { verdict, trial, doubts, violations, exposures, counts }

@@ -60,6 +60,8 @@ export interface LineTrial {
   readonly spec: LineSpec
   readonly holds: Hold[]
   readonly effects: EffectEvent[]
+  /** When one of those who wait was woken. */
+  readonly woken: Micros[]
 }
 
 export interface Trial {
@@ -87,7 +89,9 @@ const STOPS = new Set(['pause-holder', 'pause-client'])
 export function makeTrial(events: readonly HistoryEvent[]): Trial {
   const run = events.find((event) => event.e === 'run')
   if (run === undefined) throw new UsageError('the history has no head: its first event must be a "run"')
-  const lines = new Map<string, LineTrial>(run.lines.map((spec) => [spec.name, { spec, holds: [], effects: [] }]))
+  const lines = new Map<string, LineTrial>(
+    run.lines.map((spec) => [spec.name, { spec, holds: [], effects: [], woken: [] }]),
+  )
   const visits = new Map<string, Visit>()
   const holds = new Map<string, Hold>()
   const faults = new Map<number, Fault>()
@@ -177,6 +181,9 @@ export function makeTrial(events: readonly HistoryEvent[]): Trial {
       case 'blocked':
         still(event.p, event.from, event.t)
         break
+      case 'woken':
+        lines.get(event.line)?.woken.push(event.t)
+        break
       case 'phase':
         phases.set(event.name, event.t)
         break
@@ -231,6 +238,11 @@ function beliefEnd(hold: Hold, diedAt: Micros = Number.POSITIVE_INFINITY): Micro
   const { releasedAt, lostAt, until } = hold
   const told = Math.min(releasedAt ?? Number.POSITIVE_INFINITY, lostAt ?? Number.POSITIVE_INFINITY)
   return Math.max(hold.granted, Math.min(told, until, diedAt))
+}
+
+/** Whether a fault hit one client process, by the name of its target; else it hit servers, or the ways to them. */
+export function hitsClient(target: string): boolean {
+  return /^c\d+(\.\d+)?$/.test(target)
 }
 
 /** A token is the number of a place times this, and counts up when the place is handed on inside its process; see docs/laws.md. */

@@ -1,5 +1,5 @@
 /** Validity: a run that put nothing to the test proves nothing. */
-import type { Trial } from './trial.ts'
+import { hitsClient, type Trial } from './trial.ts'
 
 /** Fewer grants than this show nothing. */
 const GRANTS_MIN = 20
@@ -20,7 +20,7 @@ export function validity(trial: Trial): Validity {
     for (let at = firstAfter(starts, hold.granted); at < starts.length; at++) {
       const fault = starts[at]
       if (fault === undefined || fault.t > Math.max(hold.ended, hold.lostAt ?? 0)) break
-      if (!isClient(fault.target) || fault.target === hold.p) hit.add(fault.id)
+      if (!hitsClient(fault.target) || fault.target === hold.p) hit.add(fault.id)
     }
   }
   for (const { nemesis, id } of starts) {
@@ -32,10 +32,6 @@ export function validity(trial: Trial): Validity {
   if (starts.length === 0) doubts.push('no fault was made')
   else if (hit.size === 0) doubts.push('no fault ever met a holder')
   return { doubts, faults }
-}
-
-function isClient(target: string): boolean {
-  return /^c\d+(\.\d+)?$/.test(target)
 }
 
 function firstAfter(starts: readonly { readonly t: number }[], t: number): number {

@@ -1,7 +1,9 @@
-/** Holdfast as the client under test, by its public API only. */
+/** Holdfast as the client under test, by its public API only; the driver is opened apart, so that its wake-ups can be counted. */
 import { AcquireTimeoutError, type Held, type Holdfast, holdfast, type Lock, type Semaphore } from '../../index.ts'
+import { openDriver } from '../../open.ts'
 import type { LineSpec } from '../history/event.ts'
 import type { Claim, Crowd, LockClient, LockClientOptions, Wish } from './lock-client.ts'
+import { hearWakes } from './wakes.ts'
 
 const CONNECT_MS = 2_000
 
@@ -84,6 +86,7 @@ function claim(held: Held): Claim {
 }
 
 export default async function openHoldfast(o: LockClientOptions): Promise<LockClient> {
-  const hf = await holdfast(o.url, { connectTimeoutMs: CONNECT_MS })
+  const { driver, options } = await openDriver(o.url, { connectTimeoutMs: CONNECT_MS })
+  const hf = await holdfast(hearWakes(driver, o.onWoken), options)
   return new HoldfastClient(hf, o)
 }

@@ -51,6 +51,8 @@ export interface LockClientOptions {
   readonly variant: number
   /** What the module of the client is told besides; '' for nothing. */
   readonly config: string
+  /** To be told whenever the store wakes one who waits in a line. */
+  readonly onWoken: (line: string) => void
 }
 
 /** What a module of a client exports by default. */

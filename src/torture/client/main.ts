@@ -34,9 +34,10 @@ function block(ms: number): void {
 async function open(): Promise<LockClient | null> {
   const { default: openClient } = (await import(birth.module)) as { default: OpenClient }
   const { url, ttlMs, p, variant, config } = birth
+  const onWoken = (line: string): void => recorder.record({ e: 'woken', t: micros(), p, line })
   while (!stopping.signal.aborted) {
     try {
-      return await openClient({ url, ttlMs, p, variant, config })
+      return await openClient({ url, ttlMs, p, variant, config, onWoken })
     } catch (error) {
       if (!(error instanceof Error) || error instanceof TypeError) throw error
       await pause(RETRY_MS, stopping.signal)

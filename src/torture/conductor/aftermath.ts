@@ -30,7 +30,14 @@ export async function aftermath(a: Aftermath): Promise<void> {
 
 /** A client that was not there when things broke asks for every line, at once. */
 async function probeAll({ o, open, config, recorder, lines, observer }: Aftermath): Promise<void> {
-  const fresh = await open({ url: o.url, ttlMs: observer.ttlMs, p: 'probe', variant: 1, config })
+  const fresh = await open({
+    url: o.url,
+    ttlMs: observer.ttlMs,
+    p: 'probe',
+    variant: 1,
+    config,
+    onWoken: () => undefined,
+  })
   const probe = async (line: LineSpec): Promise<void> => {
     const start = performance.now()
     let outcome: Outcome = 'fail'

@@ -40,7 +40,14 @@ export async function conduct(o: RunOptions): Promise<Run> {
     config: '',
   }
   const { default: open } = (await import(href)) as { default: OpenClient }
-  const observer = await open({ url: o.url, ttlMs: o.ttlMs, p: 'observer', variant: 1, config })
+  const observer = await open({
+    url: o.url,
+    ttlMs: o.ttlMs,
+    p: 'observer',
+    variant: 1,
+    config,
+    onWoken: () => undefined,
+  })
   const processes: ClientProcess[] = []
   let referee: Referee | null = null
   let ticker: NodeJS.Timeout | undefined
@@ -68,7 +75,9 @@ export async function conduct(o: RunOptions): Promise<Run> {
     for (let at = 1; at <= o.clients; at++) {
       const gate = o.backend === null ? { url: o.url, proxies: [] } : await o.backend.gate()
       const birth = { ...base, url: gate.url, variant: at }
-      processes.push(new ClientProcess({ name: `c${at}`, birth, gates: gate.proxies, folder, recorder }))
+      processes.push(
+        new ClientProcess({ name: `c${at}`, birth, gates: gate.proxies, folder, recorder }),
+      )
     }
     await Promise.all(processes.map((client) => client.start(BIRTH_MS)))
     recorder.record({ e: 'phase', t: micros(), name: 'chaos' })

@@ -28,6 +28,8 @@ export interface Pace {
 /** How many there may be of each kind of line. */
 const READERS_MAX = 1_000_000
 const PERMITS = 3
+/** So many of the visits go to the first line, besides those that chance sends there: a crowd stands in front of it. */
+const CROWDED = 0.4
 
 /** Kinds for so many lines, in turn; `counting` says whether the store can share one by weight. */
 export function kindsFor(count: number, counting: boolean): LineKind[] {
@@ -43,7 +45,7 @@ export function makeLines(kinds: readonly LineKind[], prefix: string): LineSpec[
 }
 
 export function nextErrand(lines: readonly LineSpec[], pace: Pace, random: Random): Errand {
-  const line = random.pick(lines)
+  const line = random.chance(CROWDED) ? lines[0] : random.pick(lines)
   if (line === undefined) throw new RangeError('there are no lines to visit')
   const exclusive = line.kind === 'mutex' || (line.kind === 'rw' && random.chance(0.4))
   const isLong = pace.longEvery > 0 && random.chance(1 / pace.longEvery)

@@ -124,6 +124,13 @@ export interface BlockedEvent extends At {
   readonly from: Micros
 }
 
+/** The store woke one who waits in the line. */
+export interface WokenEvent extends At {
+  readonly e: 'woken'
+  readonly p: string
+  readonly line: string
+}
+
 export interface PhaseEvent extends At {
   readonly e: 'phase'
   readonly name: 'chaos' | 'quiet' | 'stopping' | 'end'
@@ -165,6 +172,7 @@ export type HistoryEvent =
   | FaultEvent
   | HealedEvent
   | BlockedEvent
+  | WokenEvent
   | PhaseEvent
   | ProbeEvent
   | LeftEvent

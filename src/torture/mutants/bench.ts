@@ -22,9 +22,11 @@ export class Bench {
   readonly ttlMs: number
   readonly links: readonly Connection[]
   readonly #renewals = new Set<NodeJS.Timeout>()
+  readonly #onWoken: (line: string) => void
 
-  constructor({ url, ttlMs, p }: LockClientOptions) {
+  constructor({ url, ttlMs, p, onWoken }: LockClientOptions) {
     this.p = p
+    this.#onWoken = onWoken
     this.ttlMs = ttlMs
     // Several servers are named in one URL, as Redlock has them.
     const addresses = url.replace(/^[a-z+]+:\/\/|\?.*$/g, '').split(',')
@@ -48,6 +50,11 @@ export class Bench {
 
   id(): string {
     return randomUUID()
+  }
+
+  /** One who waits for the line has been woken. */
+  woken(line: LineSpec): void {
+    this.#onWoken(line.name)
   }
 
   sleep(ms: number): Promise<void> {

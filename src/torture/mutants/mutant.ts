@@ -30,6 +30,8 @@ export interface Mutant {
   readonly waitMs?: number
   /** How long it goes on after the faults; default: as for any other. */
   readonly quietMs?: number
+  /** Client processes; default 3. */
+  readonly clients?: number
   /** Visits that each process makes at once; default 1. */
   readonly tasks?: number
   /** What it says of itself; default false. */

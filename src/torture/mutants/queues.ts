@@ -17,6 +17,23 @@ local next = redis.call('LPOP', KEYS[2])
 if next then redis.call('SET', KEYS[1], next, 'PX', ARGV[2]) else redis.call('DEL', KEYS[1]) end
 return 1`)
 
+/** Waits among the others until all are called, or for a lease. */
+function called(crowd: Set<() => void>, ms: number, onCalled: () => void): Promise<void> {
+  return new Promise((resolve) => {
+    const wake = (): void => {
+      onCalled()
+      done()
+    }
+    const done = (): void => {
+      clearTimeout(timer)
+      crowd.delete(wake)
+      resolve()
+    }
+    const timer = setTimeout(done, ms)
+    crowd.add(wake)
+  })
+}
+
 const PERMITS_KIND = ['semaphore'] as const
 
 export const queues: readonly Mutant[] = [
@@ -198,6 +215,36 @@ export const queues: readonly Mutant[] = [
         await release()
         return null
       },
+  },
+  {
+    name: 'herd',
+    mistake: 'a release wakes everybody who waits, and all but one of them for nothing',
+    seen: 'a watch on one fixed key of etcd or ZooKeeper, one channel of Redis for all',
+    nemeses: ['pause-client'],
+    breaks: ['wake-ups'],
+    fair: true,
+    clients: 4,
+    tasks: 2,
+    make: (bench) => {
+      const crowd = new Set<() => void>()
+      let listening: Promise<void> | null = null
+      return async ({ line, waitMs }) => {
+        const channel = bench.key(line, ':freed')
+        listening ??= bench.redis.subscribe(channel, () => {
+          for (const wake of crowd) wake()
+        })
+        await listening
+        const claim = await bench.taken(line, (id, since) =>
+          timed(null, since, bench.ttlMs, async () => {
+            const freed = await bench.free(line, id)
+            await bench.ask('PUBLISH', channel, '')
+            return freed
+          }),
+        )
+        if (claim === null && waitMs > 0) await called(crowd, bench.ttlMs, () => bench.woken(line))
+        return claim
+      }
+    },
   },
   {
     name: 'unfair-polling',

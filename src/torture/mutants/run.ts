@@ -36,7 +36,7 @@ async function runOnce(mutant: Mutant, backend: Backend, seed: number): Promise<
     ttlMs: mutant.ttlMs ?? TTL_MS,
     chaosMs: CHAOS_MS,
     seed,
-    clients: CLIENTS,
+    clients: mutant.clients ?? CLIENTS,
     tasks: mutant.tasks ?? 1,
     lines: mutant.kinds ?? ['mutex'],
     nemeses: mutant.nemeses,

@@ -27,6 +27,8 @@ export function textReport(
   )
   lines.push(`  faults    ${faults.length === 0 ? 'none' : faults.join(', ')}`)
   if (notRun.length > 0) lines.push(`  not run   ${notRun.map(({ nemesis, why }) => `${nemesis}: ${why}`).join('; ')}`)
+  const { releases, wakes } = counts.wakeUps
+  if (releases > 0) lines.push(`  woken     ${wakes} waiters by ${releases} releases in front of a crowd`)
   lines.push(`  healed    every line was served within ${Math.round(counts.healMs)} ms after the faults`)
   for (const rule of RULES) {
     const [broken, exposed] = [counts.violations[rule], counts.exposures[rule]]

@@ -94,6 +94,10 @@ export class Story {
     return this
   }
 
+  woken(p: string, at: number): this {
+    return this.#say({ e: 'woken', t: us(at), p, line: 'm' })
+  }
+
   exit(p: string, at: number, how: 'killed' | 'stopped' | 'stuck' | 'crashed'): this {
     return this.#say({ e: 'exit', t: us(at), p, how })
   }
