@@ -75,9 +75,7 @@ export async function conduct(o: RunOptions): Promise<Run> {
     for (let at = 1; at <= o.clients; at++) {
       const gate = o.backend === null ? { url: o.url, proxies: [] } : await o.backend.gate()
       const birth = { ...base, url: gate.url, variant: at }
-      processes.push(
-        new ClientProcess({ name: `c${at}`, birth, gates: gate.proxies, folder, recorder }),
-      )
+      processes.push(new ClientProcess({ name: `c${at}`, birth, gates: gate.proxies, folder, recorder }))
     }
     await Promise.all(processes.map((client) => client.start(BIRTH_MS)))
     recorder.record({ e: 'phase', t: micros(), name: 'chaos' })
