@@ -1,5 +1,6 @@
 /** A MariaDB server, and connections to it by hand. */
-import { type Connection, createConnection, type ResultSetHeader, type RowDataPacket } from 'mysql2/promise'
+import type { Connection, ResultSetHeader, RowDataPacket } from 'mysql2/promise'
+import { missingClient } from '../drivers/sql/missing.ts'
 import type { Server } from '../testbed/server.ts'
 import type { Stage } from './stage.ts'
 
@@ -7,10 +8,19 @@ export function mariadb(stage: Stage): Promise<Server> {
   return stage.shared('mariadb', async () => (await stage.bed()).mariadb())
 }
 
-export async function connect(stage: Stage, url: string): Promise<Connection> {
+/** mysql2 is loaded only here: who looks at other exhibits need not have it. */
+export async function openConnection(url: string): Promise<Connection> {
+  const { createConnection } = await import('mysql2/promise').catch((error: unknown) => {
+    throw missingClient('mysql2', error)
+  })
   const connection = await createConnection(url)
   // The server may go first; whoever asks it then is told.
   connection.on('error', () => undefined)
+  return connection
+}
+
+export async function connect(stage: Stage, url: string): Promise<Connection> {
+  const connection = await openConnection(url)
   stage.defer(() => connection.end())
   return connection
 }

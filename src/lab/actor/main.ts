@@ -1,9 +1,10 @@
 /** An actor: a process of its own that does one step at a time, so that it can be stopped or killed between two of them. */
-import { createConnection, type Connection as SqlConnection } from 'mysql2/promise'
+import type { Connection as SqlConnection } from 'mysql2/promise'
 import type { Held } from '../../core/held.ts'
 import { Connection, parseRedisUrl } from '../../drivers/redis/wire/index.ts'
 import { redisGuard, type RedisCommand, type RedisGuard } from '../../fence/index.ts'
 import { holdfast } from '../../index.ts'
+import { openConnection } from '../database.ts'
 import type { Answer, Order, Request } from './order.ts'
 
 const redis = new Map<string, Connection>()
@@ -16,7 +17,7 @@ async function perform(order: Order): Promise<string | number | boolean | null> 
     case 'redis':
       return plain(await connection(order.url).command(order.command))
     case 'sql': {
-      const open = sql.get(order.url) ?? (await createConnection(order.url))
+      const open = sql.get(order.url) ?? (await openConnection(order.url))
       sql.set(order.url, open)
       const [result] = await open.execute(order.sql, [...order.values])
       return 'affectedRows' in result ? result.affectedRows : JSON.stringify(result)

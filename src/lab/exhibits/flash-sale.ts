@@ -53,8 +53,9 @@ async function recipe(stage: Stage): Promise<Act> {
   for (const name of OTHERS) {
     const hand = stage.hand(name, play, url)
     await hand.takeWhenFree(lock, LONG_MS)
+    const holds = play.hold(name)
     const seen = Number(await hand.say('GET', stock))
-    const next: Buyer = { name, ask: (...command) => hand.ask(...command), seen, leave: play.hold(name) }
+    const next: Buyer = { name, ask: (...command) => hand.ask(...command), seen, leave: holds }
     if (late.name === 'A') {
       a.goOn()
       slept()

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { EXHIBITS } from '../../../src/lab/catalogue.ts'
 import { requireServers, skipped } from '../../../src/testbed/require.ts'
-import { Terminal } from '../cli/terminal.ts'
+import { Terminal, until } from '../cli/terminal.ts'
 
 describe('holdfast lab', () => {
   const terminal = new Terminal()
@@ -33,6 +33,16 @@ describe('holdfast lab', () => {
     const html = readFileSync(page, 'utf8')
     expect(html).toContain('<svg')
     expect(html).not.toMatch(/(?:src|href)=/)
+  })
+
+  test.skipIf(skipped('redis'))('Ctrl-C ends it, and what it has started', async () => {
+    await requireServers(['redis'])
+    const running = terminal.start(['lab', 'long-job'])
+    await until('it has begun', () => running.out.includes('long-job: '))
+    running.kill('SIGINT')
+    const { code, err } = await running.exit
+    expect(err).toContain('stopping')
+    expect(code, err).toBe(130)
   })
 
   test('what is wrong on the command line is told', async () => {

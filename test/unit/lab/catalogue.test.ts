@@ -30,3 +30,14 @@ test('every exhibit says what the recipe is, who says so, and what is learnt', (
     expect(servers.length).toBe(1)
   }
 })
+
+test('no client package is loaded before an exhibit needs it', () => {
+  const files = readdirSync(`${ROOT}src/lab`, { recursive: true, encoding: 'utf8' }).filter((file) =>
+    file.endsWith('.ts'),
+  )
+  const eager = files.filter((file) =>
+    /^import (?!type)[^\n]* from '(mysql2|ioredis|pg|postgres)/m.test(readFileSync(`${ROOT}src/lab/${file}`, 'utf8')),
+  )
+  expect(files.length).toBeGreaterThan(40)
+  expect(eager).toEqual([])
+})

@@ -1,10 +1,11 @@
 /** The drawing: from what was written down to letters and to SVG. */
 import { describe, expect, test } from 'vitest'
 import { draw } from '../../../src/lab/draw.ts'
-import { resultOf } from '../../../src/lab/exhibit.ts'
+import { type Exhibit, resultOf } from '../../../src/lab/exhibit.ts'
 import { htmlReport } from '../../../src/lab/html.ts'
 import { Play } from '../../../src/lab/play.ts'
 import { svg } from '../../../src/lab/svg.ts'
+import { actText, endText } from '../../../src/lab/text.ts'
 import { holdersAtOnce, overlaps, type Span, type Timeline } from '../../../src/lab/timeline.ts'
 
 const hold = (row: string, fromMs: number, toMs: number): Span => ({ row, kind: 'hold', fromMs, toMs })
@@ -109,6 +110,20 @@ describe('the page', () => {
     const html = htmlReport([{ exhibit, acts: [act], versions: 'none', ms: 1, shown: true }])
     expect(html).toContain('&#60;b&#62;one')
     expect(html).not.toMatch(/<b>one|(?:src|href)=/)
+  })
+})
+
+describe('what did not come out as said', () => {
+  test('is told at the act and at the end', () => {
+    const play = new Play('a schedule', 'holdfast', 'caught')
+    play.step('A', 'works')
+    const act = play.end({ harm: { name: 'oversold by', value: 2 } })
+    expect(act.result).toBe('exposed')
+    expect(actText(act, 0, 80)).toMatch(
+      /→ EXPOSED[^\n]*\n {4}oversold by: 2\n {2}✗ NOT AS SAID: this was to end with: CAUGHT/,
+    )
+    const exhibit = { name: 'x', lesson: 'l' } as Exhibit
+    expect(endText({ exhibit, acts: [act], versions: 'none', ms: 1, shown: false })).toContain('x: NOT SHOWN')
   })
 })
 
