@@ -5,7 +5,8 @@ import { Model } from './model.ts'
 
 interface Subscriber {
   readonly channel: string
-  deliver(message: string): void
+  /** @param at the server's time, µs; it comes first in the message. */
+  deliver(at: number, message: string): void
 }
 
 export class Node {
@@ -56,12 +57,13 @@ export class Node {
       return
     }
     if (step === 'quarantine') this.quarantines++
-    const answer = this.model.step(step, keys, args, this.micros)
+    const { micros } = this
+    const answer = this.model.step(step, keys, args, micros)
     const pushes = this.model.pushes.splice(0)
     reply(answer)
     for (const { inbox, message } of pushes) {
       for (const subscriber of this.subscribers) {
-        if (subscriber.channel.endsWith(`:${inbox}`)) subscriber.deliver(message)
+        if (subscriber.channel.endsWith(`:${inbox}`)) subscriber.deliver(micros, message)
       }
     }
   }

@@ -83,8 +83,9 @@ export class SimWire implements Wire {
   subscribe(channel: string, onMessage: (message: string) => void): Promise<void> {
     this.#node.subscribers.add({
       channel,
-      deliver: (message) => {
-        for (const delayMs of this.#weather.pushes(this.#machine)) this.#later(delayMs, () => onMessage(message))
+      deliver: (at, message) => {
+        const text = `${at + Math.round(this.#offMs * 1_000)},${message}`
+        for (const delayMs of this.#weather.pushes(this.#machine)) this.#later(delayMs, () => onMessage(text))
       },
     })
     return Promise.resolve()

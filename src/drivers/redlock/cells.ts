@@ -89,7 +89,9 @@ export class Cells {
       (voter) => voter.ask('prepare', [this.#keys.cell(key)], [ballot, GRAVE_MS]),
       key,
       (items) => {
-        const [promised, latest, taken, version, leftMs, full, nonce, value, history] = items as [
+        const [, , promised, latest, taken, version, leftMs, full, nonce, value, history] = items as [
+          number,
+          number,
           number,
           number,
           number,
@@ -123,7 +125,7 @@ export class Cells {
     return this.#majority(
       (voter) => voter.ask('accept', [this.#keys.cell(key)], args),
       key,
-      ([taken, latest]) => {
+      ([, , taken, latest]) => {
         this.#promised = Math.max(this.#promised, Number(latest))
         return taken === 1
       },

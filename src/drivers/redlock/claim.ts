@@ -5,7 +5,7 @@ export class Claim {
   readonly entry: Entry
   /** Chosen once, and the same on every server: who comes first gets the votes of who comes later and does not hold. */
   readonly priority: number
-  /** The latest question asked about it; a server ignores what belongs to an older one. */
+  /** The latest question asked about it; a server ignores what belongs to an older one. See begin(). */
   round: number = 0
   /** Settled with a majority, and told to the holder: it never changes again. */
   token: number | null = null
@@ -22,6 +22,8 @@ export class Claim {
   readonly votes: Set<number> = new Set()
   /** Servers on which an earlier one waits for our vote. */
   readonly rivals: Set<number> = new Set()
+  /** When each server, by its own clock, said what was pushed last since the current round began (µs). */
+  readonly #pushedAt: number[] = []
   /** Servers that were asked to enter it and have not answered: the request may still be on its way. */
   readonly asked: Set<number> = new Set()
   /** Those of them that erred: they will not answer any more, and may have done it all the same. */
@@ -32,5 +34,31 @@ export class Claim {
     this.entry = entry
     this.priority = priority
     this.isForeign = isForeign
+  }
+
+  /** A new question to all: what its answers say is newer than whatever was pushed until now. */
+  begin(round: number): void {
+    this.round = round
+    this.#pushedAt.length = 0
+  }
+
+  /** A server has told, unasked, that it votes for the place; maybe that an earlier one waits for that vote. */
+  pushed(voter: number, at: number, isRivalled: boolean): void {
+    this.#pushedAt[voter] = at
+    this.votes.add(voter)
+    if (isRivalled) this.rivals.add(voter)
+  }
+
+  /**
+   * A server has answered. A answers "you wait", then B leaves and A pushes its vote: read together, the push is dealt with at once
+   * and the answer a moment later. Believed last, it would undo the vote, and its owner would sleep until the net catches it.
+   */
+  answered(voter: number, at: number, hasVote: boolean, isRivalled: boolean): void {
+    const pushedAt = this.#pushedAt[voter]
+    if (pushedAt !== undefined && at < pushedAt) return
+    if (hasVote) this.votes.add(voter)
+    else this.votes.delete(voter)
+    if (hasVote && isRivalled) this.rivals.add(voter)
+    else this.rivals.delete(voter)
   }
 }

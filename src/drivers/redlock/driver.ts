@@ -65,7 +65,7 @@ export class RedlockDriver implements Driver {
       this.#keys,
       { id, marker, retentionMs: settings.retentionMs },
       this.#claims,
-      (claim, voter) => this.#rounds.inquired(claim, voter),
+      (claim) => this.#rounds.inquired(claim),
     )
     this.#council.listener = {
       joined: (voter: Voter) => {
@@ -164,7 +164,7 @@ export class RedlockDriver implements Driver {
       send: (voter) => voter.ask('break', [this.#keys.line(line)[0]], [this.#settings.retentionMs, now ? 1 : 0]),
       hear: (_, ids) => {
         heard++
-        for (const id of ids as string[]) counts.set(id, (counts.get(id) ?? 0) + 1)
+        for (const id of ids.slice(2) as string[]) counts.set(id, (counts.get(id) ?? 0) + 1)
       },
       miss: (_, error) => void errors.push(error),
       // All of them, as far as they answer: a hold is broken only where its votes are.

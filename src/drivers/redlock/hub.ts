@@ -22,7 +22,7 @@ export class Hub {
   readonly #marker: string
   readonly #retentionMs: number
   readonly #claims: ReadonlyMap<string, Claim>
-  readonly #inquired: (claim: Claim, voter: Voter) => void
+  readonly #inquired: (claim: Claim) => void
   readonly #listening = new Set<Voter>()
   readonly #lines = new Map<string, Observed>()
 
@@ -31,7 +31,7 @@ export class Hub {
     keys: Keys,
     at: { readonly id: string; readonly marker: string; readonly retentionMs: number },
     claims: ReadonlyMap<string, Claim>,
-    inquired: (claim: Claim, voter: Voter) => void,
+    inquired: (claim: Claim) => void,
   ) {
     this.#council = council
     this.#keys = keys
@@ -83,20 +83,21 @@ export class Hub {
     for (const line of this.#lines.keys()) this.#end(line)
   }
 
-  /** `v`, `y` or `b` and an id, several by commas: has the vote now, is asked to yield it, was broken. */
+  /** The server's time, then `v`, `y` or `b` and an id, several by commas: has the vote now, is asked to yield it, was broken. */
   #heard(voter: Voter, message: string): void {
-    for (const item of message.split(',')) {
+    const [at, ...items] = message.split(',')
+    for (const item of items) {
       const claim = this.#claims.get(item.slice(1))
       if (claim === undefined) continue
-      if (item.startsWith('y')) {
-        this.#inquired(claim, voter)
-      } else if (item.startsWith('v')) {
-        claim.votes.add(voter.index)
-        // One look when a majority seems to be there, rather than one for each vote.
-        if (!claim.isGranted && claim.votes.size >= this.#council.quorum) claim.wake?.()
-      } else {
+      if (item.startsWith('b')) {
         claim.wake?.()
+        continue
       }
+      const isRivalled = item.startsWith('y')
+      claim.pushed(voter.index, Number(at), isRivalled)
+      if (isRivalled) this.#inquired(claim)
+      // One look when a majority seems to be there, rather than one for each vote; a round under way looks for itself when it ends.
+      else if (!claim.isBusy && !claim.isGranted && claim.votes.size >= this.#council.quorum) claim.wake?.()
     }
   }
 

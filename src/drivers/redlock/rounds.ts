@@ -9,14 +9,12 @@ import type { Claim } from './claim.ts'
 import type { Council } from './council.ts'
 import type { Janitor } from './janitor.ts'
 import { poll } from './poll.ts'
-import { type Ballot, CODE, Tally } from './tally.ts'
+import { type Ballot, ballotIn, CODE, Tally } from './tally.ts'
 import type { Items, Voter } from './voter.ts'
 
 /** How soon a waiter asks again by itself: soon when the votes are split, else only in case a push was lost. */
 const SPLIT_MS = 50
 const NET_MS = 500
-/** Items of one place in an answer. */
-const WIDTH = 5
 
 interface Leaving {
   /** A request to enter may still be under way. */
@@ -66,7 +64,7 @@ export class Rounds {
       limitMs: Math.min(this.#limitMs, entry.ttlMs / 3),
       send: (voter) => this.#enterAt(voter, claim, proposed, round, wait),
       hear: (voter, items) => {
-        const ballot = items as unknown as Ballot
+        const ballot = ballotIn(items, 0)
         tally.hear(voter.index, ballot)
         this.#heard(claim, round, voter, ballot)
       },
@@ -105,7 +103,7 @@ export class Rounds {
       send: (voter) => voter.ask('touch', keys, args),
       hear: (voter, items) => {
         for (const [i, claim] of order.entries()) {
-          const ballot = items.slice(i * WIDTH, (i + 1) * WIDTH) as unknown as Ballot
+          const ballot = ballotIn(items, i)
           tallies[i]?.hear(voter.index, ballot)
           this.#heard(claim, rounds[i] as number, voter, ballot)
         }
@@ -158,9 +156,8 @@ export class Rounds {
   }
 
   /** A server asks for our vote back, for somebody who came earlier. */
-  inquired(claim: Claim, voter: Voter): void {
-    claim.rivals.add(voter.index)
-    if (!claim.isBusy) this.#yieldVotes(claim)
+  inquired(claim: Claim): void {
+    this.#yieldVotes(claim)
   }
 
   #proposal(claim: Claim): [number, 0 | 1] {
@@ -191,16 +188,13 @@ export class Rounds {
   }
 
   /** Every answer, late ones too, tells which servers vote for the place. */
-  #heard(claim: Claim, round: number, voter: Voter, [code, , , rival]: Ballot): void {
+  #heard(claim: Claim, round: number, voter: Voter, { at, code, rival }: Ballot): void {
     if (claim.isOver) {
       // Given up while this was under way: whatever it did must be undone now that it has ended.
       if (claim.isRefused && code === CODE.vote) this.#undo(voter, claim, round)
       return
     }
-    if (code === CODE.vote) claim.votes.add(voter.index)
-    else claim.votes.delete(voter.index)
-    if (code === CODE.vote && rival === 1) claim.rivals.add(voter.index)
-    else claim.rivals.delete(voter.index)
+    claim.answered(voter.index, at, code === CODE.vote, rival)
     if (claim.isBusy || claim.isGranted || round !== claim.round) return
     // A late answer after the round was given up as not granted.
     this.#yieldVotes(claim)
@@ -226,12 +220,14 @@ export class Rounds {
       case 'waiting':
         this.#yieldVotes(claim)
         this.#enterAgain(claim, tally)
+        // Votes were pushed while the answers that say "you wait" were still being read: asked again at once.
+        if (claim.votes.size >= this.#council.quorum) claim.wake?.()
         return this.#waitingPlace(claim, tally, since)
       case 'unreachable':
         this.#yieldVotes(claim)
         throw this.#council.unreachable(tally.errors, entry.line)
       case 'refused':
-        this.#giveBack(claim)
+        this.#giveBack(claim, tally)
         return null
       case 'gone':
         this.#giveUp(claim)
@@ -269,7 +265,7 @@ export class Rounds {
       limitMs: Math.min(this.#limitMs, claim.entry.ttlMs / 3),
       send: (voter) => voter.ask('touch', [this.#keys.line(claim.entry.line)[0]], args),
       hear: (voter, items) => {
-        const ballot = items as unknown as Ballot
+        const ballot = ballotIn(items, 0)
         written.hear(voter.index, ballot)
         this.#heard(claim, round, voter, ballot)
       },
@@ -307,7 +303,7 @@ export class Rounds {
       if (voter === undefined || claim.asked.has(index)) continue
       const { round } = claim
       this.#enterAt(voter, claim, proposed, round, true).then(
-        (items) => this.#heard(claim, round, voter, items as unknown as Ballot),
+        (items) => this.#heard(claim, round, voter, ballotIn(items, 0)),
         (error: unknown) => diagnostics.failed(claim.entry.line, error),
       )
     }
@@ -319,12 +315,12 @@ export class Rounds {
   }
 
   /** A try that failed has places only where it got a vote, or will get one late. */
-  #giveBack(claim: Claim): void {
+  #giveBack(claim: Claim, { votes }: Tally): void {
     claim.isOver = true
     claim.isRefused = true
     const { round } = claim
     for (const voter of this.#council.voters) {
-      if (claim.votes.has(voter.index)) this.#undo(voter, claim, round)
+      if (votes.has(voter.index)) this.#undo(voter, claim, round)
       // One that erred may have voted all the same; a late answer is dealt with when it comes.
       else if (claim.erred.has(voter.index)) this.#janitor.add(voter, claim.entry, round)
     }
@@ -338,7 +334,7 @@ export class Rounds {
   }
 
   #next(claim: Claim): number {
-    claim.round = ++this.#council.round
+    claim.begin(++this.#council.round)
     return claim.round
   }
 

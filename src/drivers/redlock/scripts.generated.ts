@@ -191,7 +191,9 @@ end
 return false
 end
 local function tellLine(line, marker)
-for inbox, message in pairs(line.pushes) do redis.call('PUBLISH', marker .. ':' .. inbox, message) end
+for inbox, message in pairs(line.pushes) do
+redis.call('PUBLISH', marker .. ':' .. inbox, string.format('%.0f,', micros) .. message)
+end
 if line.changed and line.observed > now then redis.call('PUBLISH', line.key .. ':o', '') end
 end
 local function answerFor(line, place, answer)
@@ -364,7 +366,9 @@ end
 return false
 end
 local function tellLine(line, marker)
-for inbox, message in pairs(line.pushes) do redis.call('PUBLISH', marker .. ':' .. inbox, message) end
+for inbox, message in pairs(line.pushes) do
+redis.call('PUBLISH', marker .. ':' .. inbox, string.format('%.0f,', micros) .. message)
+end
 if line.changed and line.observed > now then redis.call('PUBLISH', line.key .. ':o', '') end
 end
 local function answerFor(line, place, answer)
@@ -618,7 +622,9 @@ end
 return false
 end
 local function tellLine(line, marker)
-for inbox, message in pairs(line.pushes) do redis.call('PUBLISH', marker .. ':' .. inbox, message) end
+for inbox, message in pairs(line.pushes) do
+redis.call('PUBLISH', marker .. ':' .. inbox, string.format('%.0f,', micros) .. message)
+end
 if line.changed and line.observed > now then redis.call('PUBLISH', line.key .. ':o', '') end
 end
 local function answerFor(line, place, answer)
@@ -792,7 +798,9 @@ end
 return false
 end
 local function tellLine(line, marker)
-for inbox, message in pairs(line.pushes) do redis.call('PUBLISH', marker .. ':' .. inbox, message) end
+for inbox, message in pairs(line.pushes) do
+redis.call('PUBLISH', marker .. ':' .. inbox, string.format('%.0f,', micros) .. message)
+end
 if line.changed and line.observed > now then redis.call('PUBLISH', line.key .. ':o', '') end
 end
 local function answerFor(line, place, answer)
@@ -1054,7 +1062,9 @@ end
 return false
 end
 local function tellLine(line, marker)
-for inbox, message in pairs(line.pushes) do redis.call('PUBLISH', marker .. ':' .. inbox, message) end
+for inbox, message in pairs(line.pushes) do
+redis.call('PUBLISH', marker .. ':' .. inbox, string.format('%.0f,', micros) .. message)
+end
 if line.changed and line.observed > now then redis.call('PUBLISH', line.key .. ':o', '') end
 end
 local function answerFor(line, place, answer)
@@ -1252,7 +1262,9 @@ end
 return false
 end
 local function tellLine(line, marker)
-for inbox, message in pairs(line.pushes) do redis.call('PUBLISH', marker .. ':' .. inbox, message) end
+for inbox, message in pairs(line.pushes) do
+redis.call('PUBLISH', marker .. ':' .. inbox, string.format('%.0f,', micros) .. message)
+end
 if line.changed and line.observed > now then redis.call('PUBLISH', line.key .. ':o', '') end
 end
 local function answerFor(line, place, answer)
@@ -1421,7 +1433,9 @@ end
 return false
 end
 local function tellLine(line, marker)
-for inbox, message in pairs(line.pushes) do redis.call('PUBLISH', marker .. ':' .. inbox, message) end
+for inbox, message in pairs(line.pushes) do
+redis.call('PUBLISH', marker .. ':' .. inbox, string.format('%.0f,', micros) .. message)
+end
 if line.changed and line.observed > now then redis.call('PUBLISH', line.key .. ':o', '') end
 end
 local function answerFor(line, place, answer)

@@ -1,7 +1,35 @@
 /** Counts the answers of one round for one place, and says as early as possible what they amount to. */
+import type { Items } from './voter.ts'
 
-/** What one server said: code, token, wanted, rival, ms until the earliest vote of others lapses or -1 (see lua/enter.lua). */
-export type Ballot = readonly [code: number, token: number, wanted: number, rival: number, earliestMs: number]
+/** What one server said about one place (see lua/enter.lua). */
+export interface Ballot {
+  /** The server's time, µs. */
+  readonly at: number
+  readonly code: number
+  readonly token: number
+  readonly wanted: boolean
+  /** Somebody who came earlier waits for this vote. */
+  readonly rival: boolean
+  /** Until the earliest vote of others lapses, or -1. */
+  readonly earliestMs: number
+}
+
+/** Items of one place in an answer, behind the time and the silence. */
+const HEAD = 2
+const WIDTH = 5
+
+/** Reads what an answer says of the nth place asked about. */
+export function ballotIn(items: Items, nth: number): Ballot {
+  const from = HEAD + nth * WIDTH
+  return {
+    at: items[0] as number,
+    code: items[from] as number,
+    token: items[from + 1] as number,
+    wanted: items[from + 2] === 1,
+    rival: items[from + 3] === 1,
+    earliestMs: items[from + 4] as number,
+  }
+}
 
 export const CODE = { vote: 1, waits: 0, gone: -1, mismatch: -2, refused: -3 } as const
 
@@ -49,10 +77,10 @@ export class Tally {
     return this.#total - this.#pending - this.errors.length >= this.#quorum
   }
 
-  hear(voter: number, [code, token, wanted, , earliestMs]: Ballot): void {
+  hear(voter: number, { code, token, wanted, earliestMs }: Ballot): void {
     this.#pending--
-    if (wanted === 1) this.wanted = true
-    if (code !== CODE.vote && earliestMs >= 0) this.earliestMs = Math.min(this.earliestMs, earliestMs)
+    if (wanted) this.wanted = true
+    if (code === CODE.waits && earliestMs >= 0) this.earliestMs = Math.min(this.earliestMs, earliestMs)
     if (code === CODE.vote) this.votes.set(voter, token)
     else if (code === CODE.waits) this.#waits++
     else if (code === CODE.gone) this.gone.push(voter)

@@ -25,7 +25,7 @@ export interface VoterOwner {
 
 const JOIN_AGAIN_MS = 300
 
-/** An answer: its items behind the time and the silence. */
+/** An answer: the server's time in µs, its silence in ms, and what the step gives (see lua/). */
 export type Items = readonly unknown[]
 
 /** It answers, and gives no votes for a while: it may have forgotten some, or its clock can't be trusted. */
@@ -124,11 +124,11 @@ export class Voter {
     if (silenceMs < 0 && this.run === run) this.#strange()
     const fits = this.#fits(sentAt, micros)
     // To leave and to break takes votes away: that counts from whatever server.
-    if (step === 'leave' || step === 'break') return reply.slice(2)
+    if (step === 'leave' || step === 'break') return reply
     if (!fits) throw new SilentError(this.wire.where, 0, 'its clock, or the clock of this process, has jumped')
     if (silenceMs !== 0) throw new SilentError(this.wire.where, silenceMs, WHY)
     if (this.isFar) throw new SilentError(this.wire.where, 0, 'its clock is far from those of the other servers')
-    return reply.slice(2)
+    return reply
   }
 
   /** A step that takes no votes: looking and observing. */

@@ -42,7 +42,7 @@ class Twin {
   async listen(): Promise<void> {
     for (const inbox of INBOXES) {
       await connection.subscribe(`${this.marker}:${inbox}`, (message) => {
-        for (const item of message.split(',')) this.heard.push(`${inbox} ${item}`)
+        for (const item of message.split(',').slice(1)) this.heard.push(`${inbox} ${item}`)
       })
     }
   }

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { type Ballot, Tally } from '../../../src/drivers/redlock/tally.ts'
+import { type Ballot, ballotIn, Tally } from '../../../src/drivers/redlock/tally.ts'
 
-const vote = (token: number): Ballot => [1, token, 0, 0, -1]
-const waits: Ballot = [0, 7, 1, 0, 500]
-const gone: Ballot = [-1, 0, 0, 0, -1]
-const refused: Ballot = [-3, 0, 0, 0, -1]
-const mismatch: Ballot = [-2, 3, 0, 0, -1]
+const answer = (...items: number[]): Ballot => ballotIn([1_700_000_000_000_000, 0, ...items], 0)
+const vote = (token: number): Ballot => answer(1, token, 0, 0, -1)
+const waits = answer(0, 7, 1, 0, 500)
+const gone = answer(-1, 0, 0, 0, -1)
+const refused = answer(-3)
+const mismatch = answer(-2, 3)
 
 function count(total: number, quorum: number, heard: readonly (Ballot | 'error')[], isHeld = false): Tally {
   const tally = new Tally(total, quorum, isHeld)

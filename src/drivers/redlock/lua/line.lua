@@ -125,9 +125,12 @@ local function isBuried(line, id)
   return false
 end
 
--- Tells each process in one message, and whoever observes the line.
+-- Tells each process in one message, and whoever observes the line. The message begins with the time: an answer given before
+-- it may be read after it, and must not undo it.
 local function tellLine(line, marker)
-  for inbox, message in pairs(line.pushes) do redis.call('PUBLISH', marker .. ':' .. inbox, message) end
+  for inbox, message in pairs(line.pushes) do
+    redis.call('PUBLISH', marker .. ':' .. inbox, string.format('%.0f,', micros) .. message)
+  end
   if line.changed and line.observed > now then redis.call('PUBLISH', line.key .. ':o', '') end
 end
 
