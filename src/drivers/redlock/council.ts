@@ -131,7 +131,7 @@ export class Council implements VoterOwner {
     return null
   }
 
-  /** Nobody knows the longest lease yet: another server may. Only when none of them does, the default is taken. */
+  /** Nobody knows the longest lease yet: another server may. Only when all have said that they do not, the default is taken. */
   unmarked(voter: Voter): void {
     if (this.isLooking) {
       this.#wakeWaiting()
@@ -141,15 +141,15 @@ export class Council implements VoterOwner {
       voter.join()
       return
     }
-    if (this.#count('new') + this.#count('joining') > 0) return
+    // A majority lost its data, and the server that still knows is away for a moment: with the default written to the others, it would
+    // never be one of them again. So all must have answered, and none have known.
+    if (this.#count('unmarked') < this.voters.length) return
     this.#longestMs = MAX_TTL_MS
     for (const other of this.voters) other.join()
   }
 
   parted(voter: Voter): void {
     voter.clock.reset()
-    const unmarked = this.voters.find(({ phase }) => phase === 'unmarked')
-    if (unmarked !== undefined) this.unmarked(unmarked)
     this.#wakeWaiting()
   }
 

@@ -172,7 +172,7 @@ export class Voter {
     this.longestMs = longestMs
     if (longestMs === 0) {
       this.phase = 'unmarked'
-      this.trouble = new SilentError(this.wire.where, 0, 'it has no marker yet')
+      this.trouble = new SilentError(this.wire.where, 0, UNMARKED)
       queueMicrotask(() => this.#owner.unmarked(this))
       return
     }
@@ -232,5 +232,7 @@ export interface Hello {
   readonly wasThere: boolean
 }
 
+const UNMARKED =
+  'it has no marker, and no server that has one answered. On a first start all must answer, or maxTtlMs be given; better run: holdfast redlock init'
 const WHY =
   'it restarted, lost its data or its clock jumped, and may have forgotten votes that still count. On a first start run: holdfast redlock init'
