@@ -23,9 +23,9 @@ async function plant({ file, find, replace }: Mutant, at: string): Promise<void>
   )
 }
 
-function simulate(at: string): Promise<{ readonly code: number; readonly out: string }> {
+function simulate(at: string, ...seeds: string[]): Promise<{ readonly code: number; readonly out: string }> {
   return new Promise((resolve) => {
-    const args = ['--import', 'tsx', 'test/sim-redlock/main.ts', '--seeds', '1..1500']
+    const args = ['--import', 'tsx', 'test/sim-redlock/main.ts', ...seeds]
     execFile(process.execPath, args, { cwd: at, timeout: 170_000 }, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : typeof error.code === 'number' ? error.code : -1, out: stdout + stderr })
     })
@@ -37,7 +37,9 @@ for (const mutant of MUTANTS) {
     const at = await mkdtemp(join(tmpdir(), 'holdfast-mutant-'))
     try {
       await plant(mutant, at)
-      const { code, out } = await simulate(at)
+      let { code, out } = await simulate(at, '--seed', String(mutant.seed))
+      // The driver or the dice have changed since that seed was noted.
+      if (code === 0) ({ code, out } = await simulate(at, '--seeds', '1..1500'))
       expect(code, out).toBe(1)
       // A run that merely broke is no finding: the simulation must name a seed.
       expect(out).toMatch(/✗ seed \d+: /)
