@@ -17,6 +17,8 @@ export interface Verdict {
 }
 
 export interface LinkEvents {
+  /** What the client gets for these bytes of the server. */
+  readonly translate: (bytes: Buffer) => Buffer
   readonly judge: (way: 'toServer' | 'toClient', bytes: Buffer) => Verdict
   readonly forwarded: (way: 'toServer' | 'toClient', bytes: number) => void
   /** The armed reply was lost: the request has reached the server, its answer was discarded, the client was cut off. */
@@ -127,7 +129,7 @@ export class Link {
     const server = connect({ ...this.#upstream, noDelay: true, allowHalfOpen: true })
     this.#server = server
     server.on('data', (bytes) => {
-      if (!this.#swallowing) this.#toClient.push({ kind: 'bytes', bytes: bytes as Buffer })
+      if (!this.#swallowing) this.#toClient.push({ kind: 'bytes', bytes: this.#events.translate(bytes as Buffer) })
       else this.#loseReply(server)
     })
     server.on('end', () => {

@@ -56,9 +56,18 @@ const HOST = '127.0.0.1'
 const HEALTHY: LinkFaults = { toServer: 'pass', toClient: 'pass', toServerDelayMs: 0, toClientDelayMs: 0 }
 const GO_ON = { act: 'go on' } as const
 
+/** What is behind a proxy. */
+export interface Upstream {
+  /** Default 127.0.0.1. */
+  readonly host?: string
+  readonly port: number
+  /** What the client gets for these bytes of the server, chunk by chunk; default: the same. */
+  readonly translate?: (bytes: Buffer) => Buffer
+}
+
 /** Starts a proxy on a free loopback port in front of `upstream`. */
-export async function faultProxy(upstream: { readonly host?: string; readonly port: number }): Promise<FaultProxy> {
-  const proxy = new Proxying({ host: upstream.host ?? HOST, port: upstream.port }, await freePort())
+export async function faultProxy(upstream: Upstream): Promise<FaultProxy> {
+  const proxy = new Proxying({ host: HOST, translate: (bytes) => bytes, ...upstream }, await freePort())
   await proxy.set({ accept: true })
   return proxy
 }
@@ -72,7 +81,7 @@ interface Trap {
 class Proxying implements FaultProxy {
   readonly host = HOST
   readonly port: number
-  readonly #upstream: { readonly host: string; readonly port: number }
+  readonly #upstream: Required<Upstream>
   readonly #links = new Set<Link>()
   #faults: LinkFaults = HEALTHY
   #listener: Server | undefined
@@ -83,7 +92,7 @@ class Proxying implements FaultProxy {
   #closed = false
   #turn: Promise<void> = Promise.resolve()
 
-  constructor(upstream: { readonly host: string; readonly port: number }, port: number) {
+  constructor(upstream: Required<Upstream>, port: number) {
     this.#upstream = upstream
     this.port = port
   }
@@ -190,7 +199,9 @@ class Proxying implements FaultProxy {
   #accept(client: Socket): void {
     this.#connections += 1
     let trap: Trap | undefined
-    const link = new Link(client, this.#upstream, this.#faults, {
+    const { host, port, translate } = this.#upstream
+    const link = new Link(client, { host, port }, this.#faults, {
+      translate,
       judge: (way, bytes) => {
         const first = this.#traps.find((candidate) => candidate.way === way)
         const verdict = first?.verdict(bytes) ?? { bytes: bytes.length, ...GO_ON }

@@ -3,12 +3,15 @@ import type { FaultProxy } from '../../testbed/proxy.ts'
 import type { Blow } from '../nemesis/blow.ts'
 import type { NemesisName } from '../nemesis/names.ts'
 import type { Random } from '../random.ts'
+import type { Cable } from './cable.ts'
 
 /** A way into the store for one client. */
 export interface Gate {
   readonly url: string
-  /** One in front of each server; none where clients can't be led through a proxy. */
+  /** One in front of each server; none where the client goes there directly. */
   readonly proxies: readonly FaultProxy[]
+  /** Its network, where it has one of its own. */
+  readonly cable: Cable | null
 }
 
 /** Something that can be done to the store's servers. */
@@ -30,6 +33,7 @@ export interface Backend {
   readonly deeds: Readonly<Partial<Record<NemesisName, Deed>>>
   /** Why it has no such deed. */
   readonly lacks: Readonly<Partial<Record<NemesisName, string>>>
-  gate(): Promise<Gate>
+  /** A way in for the client with this number, from 1. */
+  gate(at: number): Promise<Gate>
   close(): Promise<void>
 }

@@ -4,17 +4,19 @@ import type { Server } from '../../testbed/server.ts'
 import type { Testbed } from '../../testbed/testbed.ts'
 import type { Random } from '../random.ts'
 import type { Backend } from './backend.ts'
-import { unmoved, type Clocks } from './clock.ts'
+import { clockDeeds, type Clocks } from './clock.ts'
 import { killServer, pauseServer } from './deeds.ts'
-import { endSessions, flush } from './redis.ts'
+import { Gates } from './gates.ts'
+import { endSessions, flush, startOptions } from './redis.ts'
 import { versionOf } from './versions.ts'
 
-const DIRECT = 'clients learn the addresses of all nodes from the cluster, and go there directly'
 /** A primary that was stopped learns of its successor with the next heartbeat of the others. */
 const STALE_MS = 3_000
 
-export async function clusterBackend(bed: Testbed, _clocks: Clocks): Promise<Backend> {
-  const { servers, url } = await bed.cluster()
+export async function clusterBackend(bed: Testbed, clocks: Clocks): Promise<Backend> {
+  const clock = await clocks.make('cluster')
+  const { servers, url } = await bed.cluster(startOptions(clock))
+  const gates = new Gates(servers, (addresses) => `redis+cluster://${addresses}`)
   const primary = (random: Random): Promise<Server> => anyPrimary(servers, random)
   return {
     versions: `${await versionOf('redis')}, 3 primaries, 3 replicas`,
@@ -26,20 +28,18 @@ export async function clusterBackend(bed: Testbed, _clocks: Clocks): Promise<Bac
       failover: killServer(primary, { downMs: 4_000, forgets: true, graceMs: STALE_MS }),
       flush: flush(servers),
       'terminate-session': endSessions(servers),
+      // Of all nodes: they time each other by it too, so that a step may make them fail over.
+      ...clockDeeds(clock, 'all nodes'),
     },
     lacks: {
-      partition: DIRECT,
-      'partition-reset': DIRECT,
-      'partition-one-way': DIRECT,
-      latency: DIRECT,
       'kill-server': 'what is killed is failed over from: see failover',
       'restart-empty': 'an empty node does not know that it belongs to the cluster',
       'restart-truncated': 'these servers keep nothing on disk',
       lag: 'nodes find each other by themselves, and can not be led through a proxy',
-      ...unmoved('tried on a single Redis server').lacks,
+      ...clock.lacks,
     },
-    gate: () => Promise.resolve({ url, proxies: [] }),
-    close: () => Promise.resolve(),
+    gate: () => gates.open(),
+    close: () => gates.close(),
   }
 }
 

@@ -5,22 +5,40 @@ import type { Gate } from './backend.ts'
 
 export class Gates {
   readonly #servers: readonly Server[]
+  readonly #named: readonly Server[]
   readonly #url: (addresses: string) => string
   readonly #proxies: FaultProxy[] = []
 
-  /** `url` makes a store URL of `host:port,host:port`. */
-  constructor(servers: readonly Server[], url: (addresses: string) => string) {
-    this.#servers = servers
+  /** `url` makes a store URL of `host:port,host:port`. `told`: servers that clients are told of by the others, as Redis does. */
+  constructor(servers: readonly Server[], url: (addresses: string) => string, told: readonly Server[] = []) {
+    this.#servers = [...servers, ...told.filter((server) => !servers.includes(server))]
+    this.#named = servers
     this.#url = url
   }
 
   async open(): Promise<Gate> {
-    const proxies = await Promise.all(this.#servers.map(({ port }) => faultProxy({ port })))
+    const ports = new Map<string, string>()
+    const translate = (bytes: Buffer): Buffer => translated(bytes, ports)
+    const proxies = await Promise.all(this.#servers.map(({ port }) => faultProxy({ port, translate })))
     this.#proxies.push(...proxies)
-    return { url: this.#url(proxies.map(({ host, port }) => `${host}:${port}`).join(',')), proxies }
+    for (const [at, { port }] of this.#servers.entries()) ports.set(String(port), String(proxies[at]?.port))
+    const named = proxies.slice(0, this.#named.length)
+    return { url: this.#url(named.map(({ host, port }) => `${host}:${port}`).join(',')), proxies, cable: null }
   }
 
   async close(): Promise<void> {
     await Promise.all(this.#proxies.map((proxy) => proxy.close()))
   }
+}
+
+/**
+ * Where a server tells a client of another, by a bulk string (Sentinel), an integer (CLUSTER SLOTS) or an error (MOVED), it must name the
+ * proxy: else the client goes there directly, and can't be cut off. All ports have five digits, so that no length changes.
+ */
+export function translated(bytes: Buffer, ports: ReadonlyMap<string, string>): Buffer {
+  const text = bytes.toString('latin1')
+  const changed = text.replace(/(\$5\r\n|:)(\d{5})(?=\r\n)/g, (_, before: string, port: string) => {
+    return `${before}${ports.get(port) ?? port}`
+  })
+  return changed === text ? bytes : Buffer.from(changed, 'latin1')
 }

@@ -1,17 +1,30 @@
 /** One MariaDB server. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { createConnection } from 'mysql2/promise'
 import type { Testbed } from '../../testbed/testbed.ts'
 import type { Backend } from './backend.ts'
+import { CABLE_NETWORK } from './cable.ts'
 import type { Clocks } from './clock.ts'
 import { sqlBackend } from './sql.ts'
 import { versionOf } from './versions.ts'
+
+/** As an account's host is written: 10.251.%. */
+const WIRED = CABLE_NETWORK.replace(/\.0\.0\/16$/, '.%')
 
 export async function mysqlBackend(bed: Testbed, clocks: Clocks): Promise<Backend> {
   return sqlBackend(clocks, {
     name: 'mysql',
     versions: await versionOf('mariadb'),
     failoverMs: 4_000,
-    start: (o) => bed.mariadb(o),
+    start: async (o) => {
+      const file = join(bed.dir, 'users.sql')
+      // The server runs as another user; what it must read is no secret.
+      await writeFile(file, `GRANT ALL ON *.* TO 'root'@'${WIRED}' IDENTIFIED BY '' WITH GRANT OPTION;\n`, {
+        mode: 0o644,
+      })
+      return bed.mariadb({ ...o, config: { 'init-file': file, 'skip-name-resolve': 1 } })
+    },
     endSessions,
   })
 }

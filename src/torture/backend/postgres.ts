@@ -1,17 +1,27 @@
 /** One PostgreSQL server. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { Client } from 'pg'
 import type { Testbed } from '../../testbed/testbed.ts'
 import type { Backend } from './backend.ts'
+import { CABLE_NETWORK } from './cable.ts'
 import type { Clocks } from './clock.ts'
 import { sqlBackend } from './sql.ts'
 import { versionOf } from './versions.ts'
+
+const TRUSTED = ['127.0.0.1/32', CABLE_NETWORK]
 
 export async function postgresBackend(bed: Testbed, clocks: Clocks): Promise<Backend> {
   return sqlBackend(clocks, {
     name: 'postgres',
     versions: await versionOf('postgres'),
     failoverMs: 3_000,
-    start: (o) => bed.postgres(o),
+    start: async (o) => {
+      const file = join(bed.dir, 'hba.conf')
+      // The server runs as another user; what it must read is no secret.
+      await writeFile(file, TRUSTED.map((network) => `host all all ${network} trust\n`).join(''), { mode: 0o644 })
+      return bed.postgres({ ...o, config: { hba_file: file } })
+    },
     endSessions,
   })
 }

@@ -1,10 +1,10 @@
 /** Independent Redis servers, as Redlock wants them: a majority of them decides. */
 import type { Testbed } from '../../testbed/testbed.ts'
 import type { Backend } from './backend.ts'
-import { clockDeeds, type Clocks } from './clock.ts'
+import { clockDeeds, type Clocks, unmoved } from './clock.ts'
 import { anyOf, killServer, pauseServer, spoilServer } from './deeds.ts'
 import { Gates } from './gates.ts'
-import { cutTail, dropData, endSessions, flush } from './redis.ts'
+import { cutTail, dropData, endSessions, flush, startOptions } from './redis.ts'
 import { versionOf } from './versions.ts'
 
 const COUNT = 3
@@ -14,8 +14,8 @@ const MAX_TTL_MS = 2_000
 export async function redlockBackend(bed: Testbed, clocks: Clocks): Promise<Backend> {
   // One clock for one server: a step of all of them would be a step of the world.
   const clock = await clocks.make('redlock')
-  const moved = await bed.redlock(1, { appendonly: 'everysec', ...(clock.env === null ? {} : { env: clock.env }) })
-  const others = await bed.redlock(COUNT - 1, { appendonly: 'everysec' })
+  const moved = await bed.redlock(1, { appendonly: 'everysec', ...startOptions(clock) })
+  const others = await bed.redlock(COUNT - 1, { appendonly: 'everysec', ...startOptions(unmoved('')) })
   const servers = [...moved.servers, ...others.servers]
   const any = anyOf(servers)
   const makeUrl = (addresses: string): string => `redlock://${addresses}?maxTtlMs=${MAX_TTL_MS}`

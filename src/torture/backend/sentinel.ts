@@ -6,19 +6,22 @@ import type { SentinelGroup } from '../../testbed/sentinel.ts'
 import type { Server } from '../../testbed/server.ts'
 import type { Testbed } from '../../testbed/testbed.ts'
 import type { Backend, Deed } from './backend.ts'
-import { unmoved, type Clocks } from './clock.ts'
+import { clockDeeds, type Clocks } from './clock.ts'
 import { killServer, pauseServer, type Pick, spoilServer } from './deeds.ts'
-import { dropData, endSessions, flush } from './redis.ts'
+import { Gates } from './gates.ts'
+import { dropData, endSessions, flush, startOptions } from './redis.ts'
 import { versionOf } from './versions.ts'
 
 /** A deposed primary goes on granting until Sentinel looks at it again, every 10 s. */
 const STALE_MS = 13_000
-const DIRECT = 'clients learn the address of the primary from the Sentinels, and go there directly'
 
-export async function sentinelBackend(bed: Testbed, _clocks: Clocks): Promise<Backend> {
-  const group = await bed.sentinel()
+export async function sentinelBackend(bed: Testbed, clocks: Clocks): Promise<Backend> {
+  const clock = await clocks.make('sentinel')
+  const group = await bed.sentinel(startOptions(clock))
   const nodes = [group.primary, ...group.replicas]
   const primary: Pick = () => group.currentPrimary()
+  const master = group.url.slice(group.url.lastIndexOf('/') + 1)
+  const gates = new Gates(group.sentinels, (addresses) => `redis+sentinel://${addresses}/${master}`, nodes)
   return {
     versions: `${await versionOf('redis')}, 1 primary, ${group.replicas.length} replicas, ${group.sentinels.length} Sentinels`,
     url: group.url,
@@ -31,18 +34,16 @@ export async function sentinelBackend(bed: Testbed, _clocks: Clocks): Promise<Ba
       lag: lag(group, nodes),
       flush: flush(nodes),
       'terminate-session': endSessions(nodes),
+      // Of primary and replicas, not of the Sentinels: they judge silence, not time.
+      ...clockDeeds(clock, 'primary and replicas'),
     },
     lacks: {
-      partition: DIRECT,
-      'partition-reset': DIRECT,
-      'partition-one-way': DIRECT,
-      latency: DIRECT,
       'kill-server': 'what is killed is failed over from: see failover',
       'restart-truncated': 'these servers keep nothing on disk: see restart-empty',
-      ...unmoved('tried on a single Redis server').lacks,
+      ...clock.lacks,
     },
-    gate: () => Promise.resolve({ url: group.url, proxies: [] }),
-    close: () => Promise.resolve(),
+    gate: () => gates.open(),
+    close: () => gates.close(),
   }
 }
 

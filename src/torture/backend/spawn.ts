@@ -1,6 +1,7 @@
 /** Starts a store of each kind for a run. */
 import { type Testbed, testbed } from '../../testbed/testbed.ts'
 import type { Backend } from './backend.ts'
+import { Cables } from './cable.ts'
 import { Clocks } from './clock.ts'
 
 export const SPAWNS = [
@@ -40,7 +41,9 @@ export async function spawnBackend(kind: Spawn): Promise<Backend> {
   const start = await STARTS[kind]()
   const bed = await testbed()
   const clocks = new Clocks()
+  const cables = await Cables.open()
   const closeAll = async (): Promise<void> => {
+    cables.close()
     await bed.close()
     await clocks.close()
   }
@@ -48,6 +51,12 @@ export async function spawnBackend(kind: Spawn): Promise<Backend> {
     const backend = await start(bed, clocks)
     return {
       ...backend,
+      lacks: { ...backend.lacks, ...cables.lacks },
+      // Half of the clients go through proxies, which can be slow or selective, half by cables, which can be pulled.
+      gate: async (at) => {
+        const isWired = cables.lacks.unplug === undefined && (at - 1) % 4 >= 2
+        return isWired ? { url: backend.url, proxies: [], cable: await cables.lay() } : backend.gate(at)
+      },
       async close() {
         await backend.close()
         await closeAll()

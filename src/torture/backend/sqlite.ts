@@ -21,6 +21,7 @@ export async function sqliteBackend(): Promise<Backend> {
       'partition-reset': NO_NETWORK,
       'partition-one-way': NO_NETWORK,
       latency: NO_NETWORK,
+      unplug: NO_NETWORK,
       'pause-server': NO_SERVER,
       'kill-server': NO_SERVER,
       'restart-empty': NO_SERVER,
@@ -32,7 +33,7 @@ export async function sqliteBackend(): Promise<Backend> {
       flush: NO_SERVER,
       'terminate-session': NO_SERVER,
     },
-    gate: () => Promise.resolve({ url, proxies: [] }),
+    gate: () => Promise.resolve({ url, proxies: [], cable: null }),
     close: () => rm(folder, { recursive: true, force: true }),
   }
 }

@@ -47,7 +47,7 @@ async function open(): Promise<LockClient | null> {
 }
 
 async function visitAll(client: LockClient): Promise<void> {
-  const referee = await LineToReferee.open(birth.refereePort, birth.p)
+  const referee = await LineToReferee.open(birth.referee, birth.p)
   const visitor = new Visitor({ p: birth.p, client, recorder, referee, stop: stopping.signal })
   const task = async (number: number): Promise<void> => {
     const random = Random.of(birth.seed, `${birth.p} ${number}`)

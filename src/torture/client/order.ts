@@ -13,7 +13,8 @@ export interface Birth {
   readonly lines: readonly LineSpec[]
   /** Where its part of the history goes. */
   readonly history: string
-  readonly refereePort: number
+  /** The path of its socket. */
+  readonly referee: string
   /** The module of the client under test. */
   readonly module: string
   readonly config: string

@@ -91,7 +91,10 @@ export class Chaos {
     const { field, deeds, random } = this.#arena
     const aim = CLIENT_AIMS[name] ?? NET_AIMS[name]
     if (aim !== undefined) return aim(field, random)
-    return (await deeds[name]?.aim(random, field.ttlMs)) ?? null
+    const blow = (await deeds[name]?.aim(random, field.ttlMs)) ?? null
+    // A server is hit when somebody is inside: else it shows nothing. Where nobody comes, it is hit all the same.
+    if (blow !== null) await field.holder()
+    return blow
   }
 }
 

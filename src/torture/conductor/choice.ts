@@ -1,7 +1,7 @@
 /** Which faults a run makes, and why it makes no others. */
 import { CLIENT_AIMS, NET_AIMS } from '../nemesis/clients.ts'
 import { NEMESES, type NemesisName } from '../nemesis/names.ts'
-import type { NotRun, RunOptions } from './options.ts'
+import { NOT_ASKED, type NotRun, type RunOptions } from './options.ts'
 
 export function choose(o: Pick<RunOptions, 'backend' | 'nemeses'>): {
   readonly names: readonly NemesisName[]
@@ -20,7 +20,7 @@ export function choose(o: Pick<RunOptions, 'backend' | 'nemeses'>): {
 function lack({ backend, nemeses }: Pick<RunOptions, 'backend' | 'nemeses'>, name: NemesisName): string | null {
   const cannot = unavailable(backend, name)
   if (cannot !== null) return cannot
-  return nemeses === null || nemeses.includes(name) ? null : 'not asked for'
+  return nemeses === null || nemeses.includes(name) ? null : NOT_ASKED
 }
 
 /** Why this fault can't be made on this store, here; null: it can. */

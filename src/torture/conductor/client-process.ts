@@ -3,6 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import type { FaultProxy } from '../../testbed/proxy.ts'
+import type { Cable } from '../backend/cable.ts'
 import { BIRTH, type Birth, type Order } from '../client/order.ts'
 import { micros } from '../history/clock.ts'
 import type { ExitEvent } from '../history/event.ts'
@@ -14,6 +15,7 @@ export interface Upbringing {
   readonly name: string
   readonly birth: Omit<Birth, 'p' | 'history'>
   readonly gates: readonly FaultProxy[]
+  readonly cable: Cable | null
   /** Where all parts of the history go. */
   readonly folder: string
   readonly recorder: Recorder
@@ -23,6 +25,7 @@ const WORDS_MAX = 2_000
 
 export class ClientProcess implements ClientTarget {
   readonly gates: readonly FaultProxy[]
+  readonly cable: Cable | null
   readonly #upbringing: Upbringing
   #child: ChildProcess | null = null
   #lives = 0
@@ -34,6 +37,7 @@ export class ClientProcess implements ClientTarget {
   constructor(upbringing: Upbringing) {
     this.#upbringing = upbringing
     this.gates = upbringing.gates
+    this.cable = upbringing.cable
   }
 
   get p(): string {
@@ -53,8 +57,10 @@ export class ClientProcess implements ClientTarget {
     this.#words = ''
     const { p } = this
     const whole: Birth = { ...birth, p, history: join(folder, `${p}.jsonl`) }
+    const [execPath, ...execArgv] = [...(this.cable?.entrance ?? []), process.execPath]
     const child = fork(program('torture/client/main'), [], {
-      execArgv: [],
+      execPath,
+      execArgv,
       env: { ...process.env, [BIRTH]: JSON.stringify(whole) },
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     })

@@ -58,7 +58,7 @@ export async function conduct(o: RunOptions): Promise<Run> {
       `torture:${process.pid}-${o.seed}:`,
     )
     writeHead(recorder, o, observer, lines)
-    referee = await Referee.start(join(folder, 'referee.jsonl'), mutexes(lines))
+    referee = await Referee.start(folder, mutexes(lines))
     const choice = choose(o)
     const report = progress(o, referee)
     ticker = setInterval(() => report({}), PROGRESS_MS)
@@ -66,16 +66,18 @@ export async function conduct(o: RunOptions): Promise<Run> {
       ttlMs: observer.ttlMs,
       seed: o.seed,
       lines,
-      refereePort: referee.port,
+      referee: referee.socket,
       module: href,
       config,
       tasks: o.tasks,
       pace: { ...o.pace, ttlMs: observer.ttlMs },
     }
     for (let at = 1; at <= o.clients; at++) {
-      const gate = o.backend === null ? { url: o.url, proxies: [] } : await o.backend.gate()
+      const gate = o.backend === null ? { url: o.url, proxies: [], cable: null } : await o.backend.gate(at)
       const birth = { ...base, url: gate.url, variant: at }
-      processes.push(new ClientProcess({ name: `c${at}`, birth, gates: gate.proxies, folder, recorder }))
+      processes.push(
+        new ClientProcess({ name: `c${at}`, birth, gates: gate.proxies, cable: gate.cable, folder, recorder }),
+      )
     }
     await Promise.all(processes.map((client) => client.start(BIRTH_MS)))
     recorder.record({ e: 'phase', t: micros(), name: 'chaos' })
@@ -148,11 +150,11 @@ function makeField(processes: readonly ClientProcess[], referee: Referee, ttlMs:
     get clients(): readonly ClientTarget[] {
       return alive()
     },
-    async holder() {
+    async holder(suits = () => true) {
       const end = performance.now() + AIM_MS
       for (;;) {
         const inside = new Set(referee.inside().map(({ p }) => p))
-        const target = random.pick(alive().filter(({ p }) => inside.has(p)))
+        const target = random.pick(alive().filter((client) => inside.has(client.p) && suits(client)))
         if (target !== undefined) return target
         if (performance.now() > end) return null
         await referee.change(AIM_MS)

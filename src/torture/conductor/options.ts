@@ -46,6 +46,9 @@ export interface Progress {
   readonly crowded: number
 }
 
+/** Why a fault was not made that was left out on purpose: no lack of the store. */
+export const NOT_ASKED = 'not asked for'
+
 export interface NotRun {
   readonly nemesis: NemesisName
   readonly why: string

@@ -1,11 +1,13 @@
 /** The referee as the conductor has it: started, listened to, ended. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import { join } from 'node:path'
 import type { Notice } from '../referee/messages.ts'
 import { program } from '../../program.ts'
 
 export class Referee {
-  readonly port: number
+  /** The path of the socket that it serves: networks have no part in it, so that whoever is cut off from the store still reaches what it protects. */
+  readonly socket: string
   /** How many visits have come in so far. */
   entered = 0
   /** How often somebody came into a line that carries one, while another was inside. */
@@ -19,9 +21,9 @@ export class Referee {
   readonly #inside = new Map<string, string[]>()
   readonly #waiting = new Set<() => void>()
 
-  private constructor(child: ChildProcess, port: number, mutexes: ReadonlySet<string>) {
+  private constructor(child: ChildProcess, socket: string, mutexes: ReadonlySet<string>) {
     this.#child = child
-    this.port = port
+    this.socket = socket
     this.#mutexes = mutexes
     child.on('message', (notice: Notice) => this.#hear(notice))
     child.on('exit', (code, signal) => {
@@ -29,10 +31,12 @@ export class Referee {
     })
   }
 
-  static async start(history: string, mutexes: ReadonlySet<string>): Promise<Referee> {
-    const child = fork(program('torture/referee/main'), [history], { execArgv: [] })
-    const [notice] = (await once(child, 'message')) as [Notice]
-    return new Referee(child, notice.tell === 'listening' ? notice.port : 0, mutexes)
+  /** Its part of the history and its socket are in `folder`. */
+  static async start(folder: string, mutexes: ReadonlySet<string>): Promise<Referee> {
+    const socket = join(folder, 'referee.sock')
+    const child = fork(program('torture/referee/main'), [join(folder, 'referee.jsonl'), socket], { execArgv: [] })
+    await once(child, 'message')
+    return new Referee(child, socket, mutexes)
   }
 
   /** The processes that are inside of any line now, with the line. */

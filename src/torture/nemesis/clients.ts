@@ -53,7 +53,7 @@ async function block(field: Field, random: Random): Promise<Blow | null> {
 
 function cut(faults: (random: Random) => Faults, alsoReset = false): Aim {
   return async (field, random) => {
-    const target = await field.holder()
+    const target = await field.holder(({ gates }) => gates.length > 0)
     if (target === null) return null
     return {
       target: target.p,
@@ -67,6 +67,19 @@ function cut(faults: (random: Random) => Faults, alsoReset = false): Aim {
         await Promise.all(target.gates.map((gate) => gate.heal()))
       },
     }
+  }
+}
+
+/** Nothing gets through, and nothing is acknowledged: both ends must find out by themselves. */
+async function unplug(field: Field, random: Random): Promise<Blow | null> {
+  const target = await field.holder(({ cable }) => cable !== null)
+  const cable = target?.cable ?? null
+  if (target === null || cable === null) return null
+  return {
+    target: target.p,
+    lastsMs: pastLease(field.ttlMs, random),
+    strike: () => cable.pull(),
+    heal: () => cable.plug(),
   }
 }
 
@@ -94,10 +107,11 @@ export const CLIENT_AIMS: Readonly<Partial<Record<NemesisName, Aim>>> = {
   'block-loop': block,
 }
 
-/** These need a gate in front of the client. */
+/** These need a gate in front of the client, or a cable behind it. */
 export const NET_AIMS: Readonly<Partial<Record<NemesisName, Aim>>> = {
   partition: cut(() => ({ toServer: 'drop', toClient: 'drop' })),
   'partition-reset': cut(() => ({ accept: false }), true),
   'partition-one-way': cut((random) => (random.chance(0.5) ? { toClient: 'drop' } : { toClient: 'hold' })),
   latency: slow,
+  unplug,
 }

@@ -1,10 +1,13 @@
 /** What a nemesis finds before it: the clients it may hit, and who of them is inside. */
 import type { FaultProxy } from '../../testbed/proxy.ts'
+import type { Cable } from '../backend/cable.ts'
 
 export interface ClientTarget {
   readonly p: string
   /** Its ways to the store; none where it goes there directly. */
   readonly gates: readonly FaultProxy[]
+  /** Of its network, where it has one of its own. */
+  readonly cable: Cable | null
   pause(): void
   resume(): void
   /** Kills it. */
@@ -17,6 +20,6 @@ export interface ClientTarget {
 export interface Field {
   readonly ttlMs: number
   readonly clients: readonly ClientTarget[]
-  /** Resolves with one who is inside; null if nobody comes in for a while. */
-  holder(): Promise<ClientTarget | null>
+  /** Resolves with one who is inside and suits (default: anyone); null if nobody comes in for a while. */
+  holder(suits?: (client: ClientTarget) => boolean): Promise<ClientTarget | null>
 }

@@ -9,6 +9,7 @@ export const NEEDS = {
   partition: 'a store that clients reach through our proxy: the holder is cut off, silently',
   'partition-reset': 'a store that clients reach through our proxy: the holder is cut off by resets',
   'partition-one-way': 'a store that clients reach through our proxy: requests arrive, answers do not',
+  unplug: 'root and iproute2: the holder has a network of its own, and its cable is pulled',
   latency: 'a store that clients reach through our proxy: everything is late',
   'pause-server': 'servers of our own: SIGSTOP',
   'kill-server': 'servers of our own that keep their data: SIGKILL, and a restart',

@@ -22,8 +22,8 @@ export class LineToReferee {
     })
   }
 
-  static async open(port: number, p: string): Promise<LineToReferee> {
-    const socket = connect({ host: '127.0.0.1', port, noDelay: true })
+  static async open(path: string, p: string): Promise<LineToReferee> {
+    const socket = connect({ path })
     await once(socket, 'connect')
     const line = new LineToReferee(socket)
     line.#say({ say: 'hello', p })

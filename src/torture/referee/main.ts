@@ -25,7 +25,6 @@ function serve(socket: Socket): void {
   const leave = (i: number, line: string): void => {
     if (inside.delete(i)) tell({ tell: 'left', line, p })
   }
-  socket.setNoDelay(true)
   // A client that was killed; 'close' follows.
   socket.on('error', () => undefined)
   socket.on('close', () => {
@@ -55,10 +54,7 @@ function serve(socket: Socket): void {
 }
 
 const server = createServer(serve)
-server.listen({ host: '127.0.0.1', port: 0 }, () => {
-  const address = server.address()
-  tell({ tell: 'listening', port: typeof address === 'object' && address !== null ? address.port : 0 })
-})
+server.listen(process.argv[3], () => tell({ tell: 'listening' }))
 process.on('disconnect', () => process.exit(0))
 // Ctrl-C goes to the whole group; we stay until the conductor is done.
 process.on('SIGINT', () => undefined)

@@ -1,4 +1,4 @@
-/** What clients say to the referee, what it answers, and what it tells the conductor. One JSON object a line over TCP. */
+/** What clients say to the referee, what it answers, and what it tells the conductor. One JSON object a line over a socket. */
 import type { EffectEvent } from '../history/event.ts'
 
 export type Say =
@@ -17,5 +17,5 @@ export interface Answer {
 
 /** To the conductor: who is inside now, so that the nemesis can aim. */
 export type Notice =
-  | { readonly tell: 'listening'; readonly port: number }
+  | { readonly tell: 'listening' }
   | { readonly tell: 'entered' | 'left'; readonly line: string; readonly p: string }

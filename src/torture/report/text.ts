@@ -1,7 +1,7 @@
 /** The verdict for a terminal. */
 import { type Finding, RULE_TEXT, RULES } from '../checker/finding.ts'
 import type { Judgement, Verdict } from '../checker/judge.ts'
-import type { NotRun } from '../conductor/options.ts'
+import { NOT_ASKED, type NotRun } from '../conductor/options.ts'
 
 /** Findings shown of each rule; all are in the report and in the JSON. */
 const SHOWN = 5
@@ -26,7 +26,9 @@ export function textReport(
     ([name, { struck, hit }]) => `${name} ${struck} (${hit} met a holder)`,
   )
   lines.push(`  faults    ${faults.length === 0 ? 'none' : faults.join(', ')}`)
-  if (notRun.length > 0) lines.push(`  not run   ${notRun.map(({ nemesis, why }) => `${nemesis}: ${why}`).join('; ')}`)
+  const lacking = notRun.filter(({ why }) => why !== NOT_ASKED)
+  if (lacking.length > 0)
+    lines.push(`  not run   ${lacking.map(({ nemesis, why }) => `${nemesis}: ${why}`).join('; ')}`)
   const { releases, wakes } = counts.wakeUps
   if (releases > 0) lines.push(`  woken     ${wakes} waiters by ${releases} releases in front of a crowd`)
   lines.push(`  healed    every line was served within ${Math.round(counts.healMs)} ms after the faults`)

@@ -1,3 +1,7 @@
 import { shortTorture } from './stores.ts'
 
-await shortTorture({ store: 'cluster', server: 'redis', nemeses: ['kill-holder', 'failover', 'pause-server'] })
+await shortTorture({
+  store: 'cluster',
+  server: 'redis',
+  nemeses: ['kill-holder', 'failover', 'partition-reset', 'unplug', 'latency'],
+})

@@ -6,6 +6,7 @@ await shortTorture({
   nemeses: [
     'pause-holder',
     'partition',
+    'unplug',
     'latency',
     'kill-server',
     'restart-truncated',

@@ -3,5 +3,5 @@ import { shortTorture } from './stores.ts'
 await shortTorture({
   store: 'zookeeper',
   server: 'zookeeper',
-  nemeses: ['pause-holder', 'failover', 'partition', 'clock-forward'],
+  nemeses: ['pause-holder', 'failover', 'unplug', 'clock-forward'],
 })

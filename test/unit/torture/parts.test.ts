@@ -1,5 +1,6 @@
 /** The small parts: chance, the deck of faults, the resource, the reading of histories. */
 import { describe, expect, test } from 'vitest'
+import { translated } from '../../../src/torture/backend/gates.ts'
 import { UsageError } from '../../../src/core/errors.ts'
 import { makeLines, kindsFor, nextErrand } from '../../../src/torture/generator/plan.ts'
 import { parseHistory } from '../../../src/torture/history/read.ts'
@@ -112,5 +113,17 @@ describe('histories', () => {
     expect(passwordless('redis://user:secret@h:1/0')).toBe('redis://user@h:1/0')
     expect(passwordless('postgres://:secret@h/db')).toBe('postgres://h/db')
     expect(passwordless('sqlite:/tmp/a@b.db')).toBe('sqlite:/tmp/a@b.db')
+  })
+})
+
+describe('the ways in', () => {
+  test('where a server tells of another, the proxy is named, and nothing else changes', () => {
+    const ports = new Map([['21001', '31001']])
+    const said = (text: string): string => translated(Buffer.from(text, 'latin1'), ports).toString('latin1')
+    expect(said('*2\r\n$9\r\n127.0.0.1\r\n$5\r\n21001\r\n')).toBe('*2\r\n$9\r\n127.0.0.1\r\n$5\r\n31001\r\n')
+    expect(said('*3\r\n$9\r\n127.0.0.1\r\n:21001\r\n$3\r\nabc\r\n')).toContain(':31001\r\n')
+    expect(said('-MOVED 866 127.0.0.1:21001\r\n')).toBe('-MOVED 866 127.0.0.1:31001\r\n')
+    const data = '$30\r\n{"pid":21001,"label":"21001 \\u00e9"}\r\n:21002\r\n'
+    expect(said(data)).toBe(data)
   })
 })
