@@ -1,7 +1,7 @@
 /** Belief exclusion: at no moment do more believe that they hold than the line carries. */
 import type { Checker, Findings } from './finding.ts'
 import { none } from './finding.ts'
-import { excused, type Hold, type LineTrial, type Trial } from './trial.ts'
+import { excused, type Hold, isStillborn, type LineTrial, type Trial } from './trial.ts'
 
 export const exclusion: Checker = (trial) => {
   const found = none()
@@ -11,7 +11,7 @@ export const exclusion: Checker = (trial) => {
 
 /** Grants in the order of time; those whose belief has ended are dropped as time goes by. Few are inside at once, so this is linear. */
 function sweep(trial: Trial, { spec, holds }: LineTrial, found: Findings): void {
-  const byGrant = holds.toSorted((a, b) => a.granted - b.granted)
+  const byGrant = holds.filter((hold) => !isStillborn(hold)).toSorted((a, b) => a.granted - b.granted)
   let inside: Hold[] = []
   for (const hold of byGrant) {
     inside = inside.filter((other) => other.ended > hold.granted)

@@ -7,7 +7,16 @@
 import type { Micros } from '../history/event.ts'
 import type { Checker } from './finding.ts'
 import { none } from './finding.ts'
-import { excused, type Fault, firstOfPlace, type Hold, type LineTrial, tokensMayFall, type Trial } from './trial.ts'
+import {
+  excused,
+  type Fault,
+  firstOfPlace,
+  type Hold,
+  isStillborn,
+  type LineTrial,
+  tokensMayFall,
+  type Trial,
+} from './trial.ts'
 
 /** Longer histories are left to the linear checkers. */
 const HOLDS_MAX = 200
@@ -43,6 +52,7 @@ function operations(trial: Trial, { holds }: LineTrial): Operation[] {
   const forgetful = trial.faults.filter(({ forgets }) => forgets)
   const first = firstOfPlace(holds)
   return holds.flatMap((hold): Operation[] => {
+    if (isStillborn(hold)) return []
     const place = first(hold)
     // Handed on from a place that the store may have forgotten: the store had no part in it, and no order of the store explains it.
     if (place !== hold && excused(trial, place.granted, hold.granted)) return []

@@ -1,12 +1,12 @@
 /** Only the owner releases: a release is not confirmed to one whose line had gone to another meanwhile. */
 import type { Checker } from './finding.ts'
 import { none } from './finding.ts'
-import { excused, type Hold } from './trial.ts'
+import { excused, type Hold, isStillborn } from './trial.ts'
 
 export const owner: Checker = (trial) => {
   const found = none()
   for (const { spec, holds } of trial.lines.values()) {
-    const byGrant = holds.toSorted((a, b) => a.granted - b.granted)
+    const byGrant = holds.filter((hold) => !isStillborn(hold)).toSorted((a, b) => a.granted - b.granted)
     const releases = holds
       .filter((hold) => hold.released === 'ok' && hold.releasedAt !== null && hold.exclusive)
       .toSorted((a, b) => (a.releasedAt ?? 0) - (b.releasedAt ?? 0))

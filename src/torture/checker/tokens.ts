@@ -2,7 +2,7 @@
 import type { Micros } from '../history/event.ts'
 import type { Checker, Findings } from './finding.ts'
 import { none } from './finding.ts'
-import { excused, firstOfPlace, type Hold, type LineTrial, tokensMayFall, type Trial } from './trial.ts'
+import { excused, firstOfPlace, type Hold, isStillborn, type LineTrial, tokensMayFall, type Trial } from './trial.ts'
 
 export const tokens: Checker = (trial) => {
   const found = none()
@@ -60,8 +60,10 @@ function falling(trial: Trial, line: LineTrial, found: Findings, relation: Relat
     }
     const bar: Hold | null = hold.exclusive ? any : alone
     if (bar === null || tokenOf(hold) > tokenOf(bar)) continue
-    if (!relation.always && excused(trial, bar.granted, hold.granted)) continue
-    if (!relation.always && bar.granted < hold.invoked) continue
+    // The store gave both tokens when their places were first granted; from there on a process handed them on.
+    const barGiven = first(bar).granted
+    if (!relation.always && excused(trial, barGiven, hold.granted)) continue
+    if (!relation.always && (bar.granted < hold.invoked || isStillborn(hold))) continue
     const finding = {
       rule: 'tokens' as const,
       line: line.spec.name,
@@ -72,7 +74,7 @@ function falling(trial: Trial, line: LineTrial, found: Findings, relation: Relat
     // A process hands on a place until its deadline. If the store forgot that place meanwhile, these holds are as old as the place is.
     const place = first(hold)
     const isOld = place !== hold && excused(trial, place.granted, bar.granted)
-    if (isOld || tokensMayFall(trial, bar.granted, hold.granted)) found.exposures.push(finding)
+    if (isOld || tokensMayFall(trial, barGiven, hold.granted)) found.exposures.push(finding)
     else found.violations.push(finding)
   }
 }

@@ -240,6 +240,14 @@ function beliefEnd(hold: Hold, diedAt: Micros = Number.POSITIVE_INFINITY): Micro
   return Math.max(hold.granted, Math.min(told, until, diedAt))
 }
 
+/**
+ * The process was stopped between the store's answer and its caller: when the caller is told, the deadline has passed, others have held the line
+ * since, and the claim says so at once. It was granted long before the stamp that it was written down with, and believed at no time.
+ */
+export function isStillborn({ until, granted }: Hold): boolean {
+  return until <= granted
+}
+
 /** Whether a fault hit one client process, by the name of its target; else it hit servers, or the ways to them. */
 export function hitsClient(target: string): boolean {
   return /^c\d+(\.\d+)?$/.test(target)

@@ -151,6 +151,31 @@ describe('tokens', () => {
     expect(violated(handed(new Story().hold('c1', 0, { to: 5, token: 1_024 })))).toContain('tokens')
   })
 
+  test('a place that was handed on has the age of its first grant', () => {
+    const story = new Story()
+      .fault('clock-forward', 'redis-1', 0, 1, true)
+      .hold('c1', 2, { to: 4, token: 9_216 })
+      .fault('flush', 'all', 4.5, 4.5, true)
+      .hold('c1', 5, { to: 8, token: 9_217 })
+      .hold('c2', 10, { to: 15, token: 6_144 })
+    // The clock may still give what it had no right to for as long as its fault says; here, until the end.
+    const graced = story.events.map((event) =>
+      event.e === 'healed' ? { ...event, graceMs: 4_000 * (1 - event.id) } : event,
+    )
+    expect(judge(graced).violations).toEqual([])
+    expect(judge(graced).exposures.map(({ rule }) => rule)).toEqual(['tokens'])
+  })
+
+  test('a grant that reaches its caller after its own deadline was none: the process stood still in between', () => {
+    const late = (until: number): Story =>
+      new Story()
+        .hold('c1', 20, { asked: 1, until, token: 1_024, lost: 21 })
+        .hold('c2', 10, { to: 15, token: 2_048 })
+        .hold('c3', 19, { to: 30, token: 3_072 })
+    expect(violated(late(20))).toEqual([])
+    expect(violated(late(40))).toEqual(['exclusion', 'order', 'owner', 'tokens'])
+  })
+
   test('above 2^53 they are compared exactly', () => {
     const story = new Story()
     story.hold('c1', 0, { to: 5 }).hold('c2', 10, { to: 15 })
