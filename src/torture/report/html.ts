@@ -1,10 +1,15 @@
 /** The report: one HTML file with everything in it. */
 import { RULE_TEXT, RULES } from '../checker/finding.ts'
 import type { Judgement } from '../checker/judge.ts'
-import type { NotRun } from '../conductor/options.ts'
+import { NOT_ASKED, type NotRun } from '../conductor/options.ts'
 import { escapeHtml, page } from './page.ts'
 import { VERDICT_TEXT } from './text.ts'
 import { timeline } from './timeline.ts'
+
+const STYLE = `
+.timeline { display: flex; align-items: flex-start } .timeline > svg { flex: none } .timeline > .scroll { flex: 1; min-width: 0 }
+@media (max-width: 40rem) { table { font-size: 13px } }
+`
 
 /** Findings listed; the JSON has all of them. */
 const LISTED = 200
@@ -21,9 +26,9 @@ export function htmlReport(judgement: Judgement, notRun: readonly NotRun[]): str
     ([name, { struck, hit }]) =>
       `<tr><td>${escapeHtml(name)}</td><td class="n">${struck}</td><td class="n">${hit}</td></tr>`,
   )
-  const missing = notRun.map(
-    ({ nemesis, why }) => `<tr class="dim"><td>${nemesis}</td><td colspan="2">not run: ${escapeHtml(why)}</td></tr>`,
-  )
+  const lacking = notRun.filter(({ why }) => why !== NOT_ASKED)
+  const missing = lacking.map(({ nemesis, why }) => `<li>${nemesis}: ${escapeHtml(why)}</li>`)
+  const { releases, wakes } = counts.wakeUps
   const found = [
     ...violations.map((finding) => ({ finding, kind: 'violation' })),
     ...exposures.map((finding) => ({ finding, kind: 'exposure' })),
@@ -35,13 +40,14 @@ export function htmlReport(judgement: Judgement, notRun: readonly NotRun[]): str
   const body = `<h1>holdfast torture: <span class="${colour}">${VERDICT_TEXT[verdict]}</span></h1>
 <p>${escapeHtml(run.store)} · ${escapeHtml(run.versions)} · lease ${run.ttlMs} ms · ${run.clients} clients · seed ${run.seed} · ${((trial.end - trial.start) / 1e6).toFixed(1)} s</p>
 ${doubts.length === 0 ? '' : `<p class="bad">${escapeHtml(doubts.join('; '))}</p>`}
-<p>${counts.visits} visits: ${counts.granted} granted, ${counts.refused} refused, ${counts.unknown} unknown, ${counts.lost} lost · ${counts.effects} effects, ${counts.stale} turned away by their tokens · every line served within ${Math.round(counts.healMs)} ms after the faults</p>
-<h2>Rules</h2><table><tr><th>rule</th><th></th><th>violations</th><th>exposures</th></tr>${rules.join('')}</table>
+<p>${counts.visits} visits: ${counts.granted} granted, ${counts.refused} refused, ${counts.unknown} unknown, ${counts.lost} lost · ${counts.effects} effects, ${counts.stale} turned away by their tokens · every line served within ${Math.round(counts.healMs)} ms after the faults${releases === 0 ? '' : ` · ${wakes} waiters woken by ${releases} releases in front of a crowd`}</p>
+<h2>Rules</h2><div class="wide"><table><tr><th>rule</th><th></th><th class="n">violations</th><th class="n">exposures</th></tr>${rules.join('')}</table></div>
 <p class="dim">An exposure is what the store's own page says may happen when it forgets, or what a resource is open to that checks no token.</p>
-<h2>Faults</h2><table><tr><th>fault</th><th>made</th><th>met a holder</th></tr>${faults.join('')}${missing.join('')}</table>
+<h2>Faults</h2><div class="wide"><table><tr><th>fault</th><th class="n">made</th><th class="n">met a holder</th></tr>${faults.join('')}</table></div>
+${missing.length === 0 ? '' : `<p class="dim">Not run:</p><ul class="dim">${missing.join('')}</ul>`}
 <h2>Timeline</h2>
 <p class="dim">A bar is a hold, coloured by its process; a yellow band a fault, a purple one a fault by which the store may forget; a red mark a violation, a yellow one an exposure.</p>
-<div class="scroll">${timeline(judgement)}</div>
-<h2>Findings</h2>${found.length === 0 ? '<p>None.</p>' : `<table>${findings.join('')}</table>${found.length > LISTED ? `<p>and ${found.length - LISTED} more</p>` : ''}`}`
-  return page(`holdfast torture: ${run.store}`, body)
+${timeline(judgement)}
+<h2>Findings</h2>${found.length === 0 ? '<p>None.</p>' : `<div class="wide"><table>${findings.join('')}</table></div>${found.length > LISTED ? `<p>and ${found.length - LISTED} more</p>` : ''}`}`
+  return page(`holdfast torture: ${run.store}`, body, STYLE)
 }
