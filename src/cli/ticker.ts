@@ -25,7 +25,7 @@ export class Ticker {
       phase,
       `${visits} visits`,
       `${faults} faults${fault === '' ? '' : `, last ${fault}`}`,
-      `two inside ${crowded} times`,
+      `${crowded} exposures`,
       ...(holders === '' ? [] : [`now ${holders}`]),
     ]
     const text = parts.join(' · ')

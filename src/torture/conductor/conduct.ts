@@ -58,7 +58,7 @@ export async function conduct(o: RunOptions): Promise<Run> {
       `torture:${process.pid}-${o.seed}:`,
     )
     writeHead(recorder, o, observer, lines)
-    referee = await Referee.start(folder, mutexes(lines))
+    referee = await Referee.start(folder)
     const choice = choose(o)
     const report = progress(o, referee)
     ticker = setInterval(() => report({}), PROGRESS_MS)
@@ -137,10 +137,6 @@ function writeHead(recorder: Recorder, o: RunOptions, observer: LockClient, line
     fenced: observer.fenced,
     failoverMs: o.backend?.failoverMs ?? 0,
   })
-}
-
-function mutexes(lines: readonly LineSpec[]): Set<string> {
-  return new Set(lines.filter(({ kind }) => kind === 'mutex').map(({ name }) => name))
 }
 
 function makeField(processes: readonly ClientProcess[], referee: Referee, ttlMs: number, random: Random): Field {

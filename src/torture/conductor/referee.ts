@@ -10,21 +10,19 @@ export class Referee {
   readonly socket: string
   /** How many visits have come in so far. */
   entered = 0
-  /** How often somebody came into a line that carries one, while another was inside. */
+  /** How often somebody came in between the steps of another, who should have been alone. */
   crowded = 0
   /** Set when it ended before its time; a run without a referee proves nothing. */
   problem: string | null = null
   #ending = false
   readonly #child: ChildProcess
-  readonly #mutexes: ReadonlySet<string>
   /** Who is inside, by line. */
   readonly #inside = new Map<string, string[]>()
   readonly #waiting = new Set<() => void>()
 
-  private constructor(child: ChildProcess, socket: string, mutexes: ReadonlySet<string>) {
+  private constructor(child: ChildProcess, socket: string) {
     this.#child = child
     this.socket = socket
-    this.#mutexes = mutexes
     child.on('message', (notice: Notice) => this.#hear(notice))
     child.on('exit', (code, signal) => {
       if (!this.#ending) this.problem = `the referee ended by itself: ${signal ?? `exit code ${code}`}`
@@ -32,11 +30,11 @@ export class Referee {
   }
 
   /** Its part of the history and its socket are in `folder`. */
-  static async start(folder: string, mutexes: ReadonlySet<string>): Promise<Referee> {
+  static async start(folder: string): Promise<Referee> {
     const socket = join(folder, 'referee.sock')
     const child = fork(program('torture/referee/main'), [join(folder, 'referee.jsonl'), socket], { execArgv: [] })
     await once(child, 'message')
-    return new Referee(child, socket, mutexes)
+    return new Referee(child, socket)
   }
 
   /** The processes that are inside of any line now, with the line. */
@@ -71,7 +69,7 @@ export class Referee {
     const list = this.#inside.get(line) ?? []
     if (notice.tell === 'entered') {
       this.entered += 1
-      if (list.length > 0 && this.#mutexes.has(line)) this.crowded += 1
+      if (notice.crowded) this.crowded += 1
       list.push(p)
     } else {
       const at = list.indexOf(p)

@@ -11,6 +11,8 @@ import { FencedResource } from './resource.ts'
 
 const recorder = new Recorder(process.argv[2] ?? '')
 const resources = new Map<string, FencedResource>()
+/** Who holds a line alone, has read and has not yet written. */
+const acting = new Map<string, Set<string>>()
 
 function tell(notice: Notice): void {
   process.send?.(notice, undefined, undefined, (error) => {
@@ -23,6 +25,7 @@ function serve(socket: Socket): void {
   let p = ''
   const inside = new Map<number, string>()
   const leave = (i: number, line: string): void => {
+    acting.get(line)?.delete(`${p} ${i}`)
     if (inside.delete(i)) tell({ tell: 'left', line, p })
   }
   // A client that was killed; 'close' follows.
@@ -41,11 +44,17 @@ function serve(socket: Socket): void {
       const { say: _, exclusive, ...step } = said
       const resource = resources.get(said.line) ?? new FencedResource()
       resources.set(said.line, resource)
-      const accepted = resource.accepts({ hold: `${p} ${said.i}`, token: said.token, exclusive })
+      const hold = `${p} ${said.i}`
+      const accepted = resource.accepts({ hold, token: said.token, exclusive })
+      const others = acting.get(said.line) ?? new Set()
+      acting.set(said.line, others)
+      const crowded = others.size > 0 && !others.has(hold)
+      if (exclusive && said.what === 'read') others.add(hold)
+      else others.delete(hold)
       recorder.record({ e: 'effect', t: micros(), p, ...step, accepted })
       if (!inside.has(said.i)) {
         inside.set(said.i, said.line)
-        tell({ tell: 'entered', line: said.line, p })
+        tell({ tell: 'entered', line: said.line, p, crowded })
       }
       const answer: Answer = { i: said.i, accepted }
       socket.write(`${JSON.stringify(answer)}\n`)

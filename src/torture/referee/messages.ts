@@ -18,4 +18,6 @@ export interface Answer {
 /** To the conductor: who is inside now, so that the nemesis can aim. */
 export type Notice =
   | { readonly tell: 'listening' }
-  | { readonly tell: 'entered' | 'left'; readonly line: string; readonly p: string }
+  /** `crowded`: another was between its read and its write, who should have been alone. */
+  | { readonly tell: 'entered'; readonly line: string; readonly p: string; readonly crowded: boolean }
+  | { readonly tell: 'left'; readonly line: string; readonly p: string }
