@@ -42,7 +42,7 @@ export interface Progress {
   readonly fault: string
   /** Who is inside now. */
   readonly holders: string
-  /** How often somebody came in between the steps of another, who should have been alone. */
+  /** How often somebody acted between the steps of another, who should have been alone. */
   readonly crowded: number
 }
 

@@ -10,7 +10,7 @@ export class Referee {
   readonly socket: string
   /** How many visits have come in so far. */
   entered = 0
-  /** How often somebody came in between the steps of another, who should have been alone. */
+  /** How often somebody acted between the steps of another, who should have been alone. */
   crowded = 0
   /** Set when it ended before its time; a run without a referee proves nothing. */
   problem: string | null = null
@@ -33,7 +33,12 @@ export class Referee {
   static async start(folder: string): Promise<Referee> {
     const socket = join(folder, 'referee.sock')
     const child = fork(program('torture/referee/main'), [join(folder, 'referee.jsonl'), socket], { execArgv: [] })
-    await once(child, 'message')
+    const ended = new AbortController()
+    const exited = once(child, 'exit', ended).then(([code]) => {
+      throw new Error(`the referee could not serve ${socket} (exit code ${String(code)})`)
+    })
+    await Promise.race([once(child, 'message', ended), exited])
+    ended.abort()
     return new Referee(child, socket)
   }
 
@@ -65,11 +70,14 @@ export class Referee {
 
   #hear(notice: Notice): void {
     if (notice.tell === 'listening') return
+    if (notice.tell === 'crowded') {
+      this.crowded += 1
+      return
+    }
     const { line, p } = notice
     const list = this.#inside.get(line) ?? []
     if (notice.tell === 'entered') {
       this.entered += 1
-      if (notice.crowded) this.crowded += 1
       list.push(p)
     } else {
       const at = list.indexOf(p)

@@ -84,10 +84,12 @@ async function unplug(field: Field, random: Random): Promise<Blow | null> {
 }
 
 /** Everybody's way is slow: answers come when leases have already been running for a while. */
-function slow({ clients, ttlMs }: Field, random: Random): Promise<Blow> {
+async function slow(field: Field, random: Random): Promise<Blow> {
+  await field.holder()
+  const { clients, ttlMs } = field
   const delayMs = Math.round(ttlMs * (0.1 + random.next() * 0.5))
   const gates = clients.flatMap((client) => client.gates)
-  return Promise.resolve({
+  return {
     target: 'all ways',
     lastsMs: ttlMs * (1.2 + random.next() * 1.3),
     strike: async () => {
@@ -96,7 +98,7 @@ function slow({ clients, ttlMs }: Field, random: Random): Promise<Blow> {
     heal: async () => {
       await Promise.all(gates.map((gate) => gate.heal()))
     },
-  })
+  }
 }
 
 export const CLIENT_AIMS: Readonly<Partial<Record<NemesisName, Aim>>> = {

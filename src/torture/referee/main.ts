@@ -11,8 +11,8 @@ import { FencedResource } from './resource.ts'
 
 const recorder = new Recorder(process.argv[2] ?? '')
 const resources = new Map<string, FencedResource>()
-/** Who holds a line alone, has read and has not yet written. */
-const acting = new Map<string, Set<string>>()
+/** How many steps each line has seen. */
+const steps = new Map<string, number>()
 
 function tell(notice: Notice): void {
   process.send?.(notice, undefined, undefined, (error) => {
@@ -24,8 +24,10 @@ function tell(notice: Notice): void {
 function serve(socket: Socket): void {
   let p = ''
   const inside = new Map<number, string>()
+  /** Which step of the line the read was, of those who hold it alone. */
+  const reads = new Map<number, number>()
   const leave = (i: number, line: string): void => {
-    acting.get(line)?.delete(`${p} ${i}`)
+    reads.delete(i)
     if (inside.delete(i)) tell({ tell: 'left', line, p })
   }
   // A client that was killed; 'close' follows.
@@ -44,17 +46,15 @@ function serve(socket: Socket): void {
       const { say: _, exclusive, ...step } = said
       const resource = resources.get(said.line) ?? new FencedResource()
       resources.set(said.line, resource)
-      const hold = `${p} ${said.i}`
-      const accepted = resource.accepts({ hold, token: said.token, exclusive })
-      const others = acting.get(said.line) ?? new Set()
-      acting.set(said.line, others)
-      const crowded = others.size > 0 && !others.has(hold)
-      if (exclusive && said.what === 'read') others.add(hold)
-      else others.delete(hold)
+      const accepted = resource.accepts({ hold: `${p} ${said.i}`, token: said.token, exclusive })
+      const count = (steps.get(said.line) ?? 0) + 1
+      steps.set(said.line, count)
+      if (exclusive && said.what === 'read') reads.set(said.i, count)
+      if (said.what === 'write' && count - (reads.get(said.i) ?? count) > 1) tell({ tell: 'crowded' })
       recorder.record({ e: 'effect', t: micros(), p, ...step, accepted })
       if (!inside.has(said.i)) {
         inside.set(said.i, said.line)
-        tell({ tell: 'entered', line: said.line, p, crowded })
+        tell({ tell: 'entered', line: said.line, p })
       }
       const answer: Answer = { i: said.i, accepted }
       socket.write(`${JSON.stringify(answer)}\n`)

@@ -18,6 +18,6 @@ export interface Answer {
 /** To the conductor: who is inside now, so that the nemesis can aim. */
 export type Notice =
   | { readonly tell: 'listening' }
-  /** `crowded`: another was between its read and its write, who should have been alone. */
-  | { readonly tell: 'entered'; readonly line: string; readonly p: string; readonly crowded: boolean }
-  | { readonly tell: 'left'; readonly line: string; readonly p: string }
+  | { readonly tell: 'entered' | 'left'; readonly line: string; readonly p: string }
+  /** One who should have been alone has written what it read before another acted. */
+  | { readonly tell: 'crowded' }
