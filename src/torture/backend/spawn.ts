@@ -40,21 +40,20 @@ export async function spawnBackend(kind: Spawn): Promise<Backend> {
   if (kind === 'sqlite') return (await import('./sqlite.ts')).sqliteBackend()
   const start = await STARTS[kind]()
   const bed = await testbed()
-  const clocks = new Clocks()
+  const clocks = new Clocks(bed.dir)
   const cables = await Cables.open()
   const closeAll = async (): Promise<void> => {
     cables.close()
     await bed.close()
-    await clocks.close()
   }
   try {
     const backend = await start(bed, clocks)
     return {
       ...backend,
       lacks: { ...backend.lacks, ...cables.lacks },
-      // Half of the clients go through proxies, which can be slow or selective, half by cables, which can be pulled.
+      // Every other client goes through proxies, which can be slow or selective; the others by cables, which can be pulled.
       gate: async (at) => {
-        const isWired = cables.lacks.unplug === undefined && (at - 1) % 4 >= 2
+        const isWired = cables.lacks.unplug === undefined && at % 2 === 0
         return isWired ? { url: backend.url, proxies: [], cable: await cables.lay() } : backend.gate(at)
       },
       async close() {

@@ -21,8 +21,8 @@ class HoldfastClient implements LockClient {
     this.fenced = hf.traits.fenced
     this.counting = hf.traits.counting
     this.ttlMs = Math.max(o.ttlMs, hf.traits.ttlMsMin)
-    // Every second process queues each caller in the store, the others hand over inside.
-    this.#strict = hf.traits.fair && o.variant % 2 === 1
+    // Half of the processes queue each caller in the store, the others hand over inside: by pairs, since the ways in alternate.
+    this.#strict = hf.traits.fair && (o.variant & 2) !== 0
   }
 
   async acquire({ line, exclusive, weight, waitMs, signal }: Wish): Promise<Claim | null> {
