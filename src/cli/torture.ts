@@ -1,12 +1,14 @@
 /** `holdfast torture`: puts locks through harsh conditions, and judges what came of it. */
-import { existsSync } from 'node:fs'
-import { mkdtemp, writeFile } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { existsSync, statSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { checkWhole } from '../core/check.ts'
 import type { Backend } from '../torture/backend/backend.ts'
 import { isSpawn, SPAWNS, spawnBackend } from '../torture/backend/spawn.ts'
 import { type Judgement, judge, type Verdict } from '../torture/checker/judge.ts'
+import { unavailable } from '../torture/conductor/choice.ts'
 import type { NotRun, Progress } from '../torture/conductor/options.ts'
 import { withDefaults } from '../torture/defaults.ts'
 import { readHistory } from '../torture/history/read.ts'
@@ -81,21 +83,29 @@ export async function execute(given: Given): Promise<number> {
   const lines = whole('lines', 4, 1, 256)
   const nemeses = readNemeses(given)
   const ttlMs = given.values.has('ttl') ? whole('ttl', 0, 1, 86_400_000) : null
-  const history = given.values.get('history') ?? (await defaultHistory(seed))
-  const backend = await readBackend(given)
+  checkSpawn(given)
+  for (const option of ['history', 'report']) checkFolder(given.values.get(option))
+  const history = given.values.get('history') ?? defaultHistory(seed)
   const ticker = new Ticker(!given.flags.has('quiet'))
   const stop = new AbortController()
   let interrupted: number | null = null
   const signals = (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map((signal) => ({
     signal,
     listener: () => {
+      // Servers, clients and folders of ours go with us in any case.
+      if (stop.signal.aborted) process.exit(signalExit(signal))
       stop.abort()
       interrupted = signalExit(signal)
-      complain('stopping: what was broken is mended first')
+      complain('stopping: what was broken is mended first (again: leave at once)')
     },
   }))
   for (const { signal, listener } of signals) process.on(signal, listener)
+  let backend: Backend | null = null
   try {
+    const kind = given.values.get('spawn')
+    if (kind !== undefined && isSpawn(kind)) backend = await spawnBackend(kind)
+    if (interrupted !== null) return interrupted
+    checkNemeses(nemeses, backend)
     const result = await torture(
       withDefaults({
         backend,
@@ -128,6 +138,7 @@ async function recheck(given: Given): Promise<number> {
     throw usage(syntax, `torture does not know what to do with ${JSON.stringify(verb)}; did you mean check?`)
   if (file === undefined) throw usage(syntax, 'torture check needs a FILE')
   if (!existsSync(file)) throw usage(syntax, `there is no file ${JSON.stringify(file)}`)
+  if (!statSync(file).isFile()) throw usage(syntax, `${JSON.stringify(file)} is no file`)
   const judgement = judge(readHistory(file))
   await tell(given, judgement, [])
   return EXITS[judgement.verdict]
@@ -139,13 +150,31 @@ async function tell(given: Given, judgement: Judgement, notRun: readonly NotRun[
   print(given.flags.has('json') ? jsonReport(judgement, notRun) : textReport(judgement, notRun))
 }
 
-async function readBackend(given: Given): Promise<Backend | null> {
+/** Faults of which none can be made here would end in a run that shows nothing. */
+function checkNemeses(nemeses: readonly NemesisName[] | null, backend: Backend | null): void {
+  if (nemeses === null) return
+  const lacks = nemeses.map((name) => unavailable(backend, name))
+  if (lacks.includes(null)) return
+  throw usage(
+    syntax,
+    `none of these faults can be made here: ${nemeses.map((name, at) => `${name} (${lacks[at]})`).join(', ')}`,
+  )
+}
+
+/** Before the run, and not after it. */
+function checkFolder(file: string | undefined): void {
+  if (file === undefined) return
+  const folder = dirname(resolve(file))
+  if (!existsSync(folder)) throw usage(syntax, `there is no folder ${JSON.stringify(folder)} to write a file into`)
+}
+
+function checkSpawn(given: Given): void {
   const kind = given.values.get('spawn')
   if (kind === undefined) {
-    if (given.values.has('store')) return null
+    if (given.values.has('store')) return
     throw usage(syntax, 'torture needs --spawn KIND, or the --store URL of a server that may be loaded')
   }
-  if (isSpawn(kind)) return spawnBackend(kind)
+  if (isSpawn(kind)) return
   const meant = nearest(kind, SPAWNS)
   throw usage(
     syntax,
@@ -166,8 +195,9 @@ function readNemeses(given: Given): readonly NemesisName[] | null {
   })
 }
 
-async function defaultHistory(seed: number): Promise<string> {
-  return join(await mkdtemp(join(tmpdir(), 'holdfast-torture-')), `history-${seed}.jsonl`)
+/** A name that nobody else can have put something under; written at the end of a run only. */
+function defaultHistory(seed: number): string {
+  return join(tmpdir(), `holdfast-torture-${seed}-${randomBytes(6).toString('hex')}.jsonl`)
 }
 
 function wrapped(text: string, width: number): string {

@@ -1,9 +1,9 @@
 /** Moves the wall clock of one server: a small library that is put before the C library's own clock, and reads an offset from a file. */
 import { execFile } from 'node:child_process'
-import { chmod, mkdtemp, open, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { type Folder, temporaryFolder } from '../folder.ts'
 import type { NemesisName } from '../nemesis/names.ts'
 import type { Deed } from './backend.ts'
 
@@ -70,13 +70,20 @@ export interface Clock {
 
 /** Compiles the library once and makes a clock for each server that asks. */
 export class Clocks {
-  #folder: string | null = null
+  readonly #own: Folder | null
+  readonly #folder: string
   #library: string | null = null
   #problem: string | null = null
 
+  /** In somebody else's folder, which goes with the servers; default: one of its own, until `close()`. */
+  constructor(folder?: string) {
+    this.#own = folder === undefined ? temporaryFolder('clock') : null
+    this.#folder = folder ?? this.#own?.path ?? ''
+  }
+
   async make(name: string): Promise<Clock> {
     await this.#build()
-    if (this.#library === null || this.#folder === null) return unmoved(this.#problem ?? 'the clock can not be moved')
+    if (this.#library === null) return unmoved(this.#problem ?? 'the clock can not be moved')
     const file = join(this.#folder, `${name}.offset`)
     await writeFile(file, Buffer.alloc(8), { mode: 0o644 })
     return {
@@ -96,16 +103,14 @@ export class Clocks {
     }
   }
 
-  async close(): Promise<void> {
-    if (this.#folder !== null) await rm(this.#folder, { recursive: true, force: true })
-    this.#folder = null
+  close(): Promise<void> {
+    return Promise.resolve(this.#own?.remove())
   }
 
   async #build(): Promise<void> {
     if (this.#library !== null || this.#problem !== null) return
-    this.#folder = await mkdtemp(join(tmpdir(), 'holdfast-clock-'))
     // Servers that refuse root run as another user, and must read what is in here.
-    await chmod(this.#folder, 0o755)
+    if (this.#own !== null) await chmod(this.#folder, 0o755)
     const library = join(this.#folder, 'clock.so')
     await writeFile(join(this.#folder, 'clock.c'), SOURCE)
     try {

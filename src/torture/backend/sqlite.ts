@@ -1,15 +1,14 @@
 /** SQLite needs no server: a file in a folder of our own. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { temporaryFolder } from '../folder.ts'
 import type { Backend } from './backend.ts'
 
 const NO_SERVER = 'SQLite has no server'
 const NO_NETWORK = 'SQLite has no network'
 
-export async function sqliteBackend(): Promise<Backend> {
-  const folder = await mkdtemp(join(tmpdir(), 'holdfast-torture-'))
-  const url = `sqlite:${join(folder, 'locks.db')}`
+export function sqliteBackend(): Backend {
+  const folder = temporaryFolder('torture')
+  const url = `sqlite:${join(folder.path, 'locks.db')}`
   return {
     versions: `node ${process.versions.node}`,
     url,
@@ -34,6 +33,6 @@ export async function sqliteBackend(): Promise<Backend> {
       'terminate-session': NO_SERVER,
     },
     gate: () => Promise.resolve({ url, proxies: [], cable: null }),
-    close: () => rm(folder, { recursive: true, force: true }),
+    close: () => Promise.resolve(folder.remove()),
   }
 }

@@ -9,6 +9,7 @@ import { micros } from '../history/clock.ts'
 import type { ExitEvent } from '../history/event.ts'
 import type { Recorder } from '../history/recorder.ts'
 import type { ClientTarget } from '../nemesis/field.ts'
+import type { Household } from './household.ts'
 import { program } from '../../program.ts'
 
 export interface Upbringing {
@@ -17,7 +18,7 @@ export interface Upbringing {
   readonly gates: readonly FaultProxy[]
   readonly cable: Cable | null
   /** Where all parts of the history go. */
-  readonly folder: string
+  readonly household: Household
   readonly recorder: Recorder
 }
 
@@ -51,12 +52,12 @@ export class ClientProcess implements ClientTarget {
 
   /** Starts it; resolves once it serves, or has ended, or after `withinMs`: a store that is down may keep it waiting. */
   async start(withinMs: number): Promise<void> {
-    const { birth, folder } = this.#upbringing
+    const { birth, household } = this.#upbringing
     this.#lives += 1
     this.#expected = false
     this.#words = ''
     const { p } = this
-    const whole: Birth = { ...birth, p, history: join(folder, `${p}.jsonl`) }
+    const whole: Birth = { ...birth, p, history: join(household.folder, `${p}.jsonl`) }
     const [execPath, ...execArgv] = [...(this.cable?.entrance ?? []), process.execPath]
     const child = fork(program('torture/client/main'), [], {
       execPath,
@@ -74,6 +75,7 @@ export class ClientProcess implements ClientTarget {
       const said = this.#words.trim().split('\n').slice(-6).join(' | ')
       this.#exit(p, 'crashed', `${signal ?? `exit code ${code}`} ${said}`)
     })
+    if (child.pid !== undefined) await household.take(child.pid)
     const limit = AbortSignal.timeout(withinMs)
     try {
       await Promise.race([once(child, 'message', { signal: limit }), once(child, 'exit', { signal: limit })])

@@ -1,6 +1,4 @@
 /** One run: starts the processes, lets the faults loose, mends everything, asks what has become of it. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
@@ -18,6 +16,7 @@ import { aftermath } from './aftermath.ts'
 import { Chaos } from './chaos.ts'
 import { ClientProcess } from './client-process.ts'
 import { choose } from './choice.ts'
+import { type Household, openHousehold } from './household.ts'
 import type { NotRun, Progress, RunOptions } from './options.ts'
 import { program } from '../../program.ts'
 import { Referee } from './referee.ts'
@@ -33,7 +32,16 @@ const BIRTH_MS = 15_000
 const AIM_MS = 2_000
 
 export async function conduct(o: RunOptions): Promise<Run> {
-  const folder = await mkdtemp(join(tmpdir(), 'holdfast-history-'))
+  const household = await openHousehold()
+  try {
+    return await conductIn(household, o)
+  } finally {
+    await household.close()
+  }
+}
+
+async function conductIn(household: Household, o: RunOptions): Promise<Run> {
+  const { folder } = household
   const recorder = new Recorder(join(folder, 'conductor.jsonl'))
   const { href, config } = o.module ?? {
     href: pathToFileURL(program('torture/client/holdfast-client')).href,
@@ -76,7 +84,7 @@ export async function conduct(o: RunOptions): Promise<Run> {
       const gate = o.backend === null ? { url: o.url, proxies: [], cable: null } : await o.backend.gate(at)
       const birth = { ...base, url: gate.url, variant: at }
       processes.push(
-        new ClientProcess({ name: `c${at}`, birth, gates: gate.proxies, cable: gate.cable, folder, recorder }),
+        new ClientProcess({ name: `c${at}`, birth, gates: gate.proxies, cable: gate.cable, household, recorder }),
       )
     }
     await Promise.all(processes.map((client) => client.start(BIRTH_MS)))
@@ -118,7 +126,6 @@ export async function conduct(o: RunOptions): Promise<Run> {
     for (const client of processes) client.destroy()
     await referee?.end()
     await observer.close()
-    await rm(folder, { recursive: true, force: true })
   }
 }
 

@@ -1,12 +1,19 @@
 /** The command: a run on a user's own store, its report, and the same verdict from the file again. */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { Terminal } from '../cli/terminal.ts'
+import { descendants, isAlive, signalProcess } from '../../../src/testbed/proc.ts'
+import { requireServers } from '../../../src/testbed/require.ts'
+import { Terminal, until } from '../cli/terminal.ts'
 
 interface Verdict {
   readonly verdict: string
   readonly counts: { readonly visits: number; readonly faults: Readonly<Record<string, unknown>> }
   readonly notRun: readonly { readonly nemesis: string; readonly why: string }[]
+}
+
+/** A client process, or the referee; one that has just gone is neither. */
+function isOurs(pid: number): boolean {
+  return existsSync(`/proc/${pid}`) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('/dist/src/torture/')
 }
 
 describe('holdfast torture', () => {
@@ -66,6 +73,29 @@ describe('holdfast torture', () => {
     expect(judged.out).toContain('BROKEN')
   })
 
+  test('Ctrl-C in the middle: everything is mended, the report is written, and nothing is left', {
+    timeout: 120_000,
+  }, async () => {
+    await requireServers(['redis'])
+    const TMPDIR = terminal.path('tmp')
+    mkdirSync(TMPDIR)
+    const report = terminal.path('stopped.html')
+    const options = ['--seconds', '600', '--clients', '3', '--history', terminal.path('stopped.jsonl')]
+    const run = terminal.start(['torture', '--spawn', 'redis', ...options, '--report', report], { TMPDIR })
+    await until('faults are made', () => /chaos .* [1-9]\d* faults/.test(run.err))
+    const children = descendants(run.pid)
+    expect(children.length).toBeGreaterThan(4)
+    // As a terminal does: everybody in the foreground gets it, that is our clients and the referee; servers are in the background.
+    for (const child of children) if (isOurs(child.pid)) signalProcess(child, 'SIGINT')
+    run.kill('SIGINT')
+    const { code, err, out } = await run.exit
+    expect(code, out + err).toBe(130)
+    expect(err).toContain('what was broken is mended first')
+    expect(readFileSync(report, 'utf8')).toContain('<svg')
+    await until('all processes have gone', () => !children.some(isAlive))
+    expect(readdirSync(TMPDIR)).toEqual([])
+  })
+
   test('what is wrong on the command line is told', async () => {
     const cases: [string[], RegExp][] = [
       [[], /needs --spawn KIND, or the --store URL/],
@@ -75,7 +105,10 @@ describe('holdfast torture', () => {
       [['--store', terminal.store, '--seconds', 'ten'], /--seconds/],
       [['chekc', history], /did you mean check/],
       [['check'], /needs a FILE/],
+      [['check', terminal.folder], /is no file/],
+      [['--store', terminal.store, '--nemesis', 'kill-server,flush'], /none of these faults can be made here/],
       [['check', terminal.path('nowhere.jsonl')], /there is no file/],
+      [['--store', terminal.store, '--report', terminal.path('nowhere/r.html')], /there is no folder/],
     ]
     for (const [args, message] of cases) {
       const { code, err } = await terminal.holdfast('torture', ...args)
