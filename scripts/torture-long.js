@@ -1,40 +1,43 @@
 /**
- * `npm run torture:long [-- --seconds 600 --stores redis,etcd --seed 1 --to docs/evidence.md]`: tortures each store for ten minutes, one after the
- * other, and writes the table of docs/evidence.md. Needs a build.
+ * `npm run torture:long [-- --minutes 10 --stores redis,etcd --seed 1 --clients 4 --at-once 1 --to docs/evidence.md]`: tortures each store for ten minutes
+ * and writes what came of it into docs/evidence.md. A store that is not asked for keeps what stands there. Needs a build.
  */
 import { spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { SPAWNS } from '../dist/src/torture/backend/spawn.js'
 
-const ALL = 'sqlite,redis,sentinel,cluster,redlock,etcd,zookeeper,postgres,mysql'
 const { values } = parseArgs({
   options: {
-    seconds: { type: 'string', default: '600' },
-    stores: { type: 'string', default: ALL },
+    minutes: { type: 'string', default: '10' },
+    stores: { type: 'string', default: SPAWNS.join(',') },
     seed: { type: 'string', default: String(Math.floor(Math.random() * 1e6)) },
     clients: { type: 'string', default: '4' },
+    'at-once': { type: 'string', default: '1' },
     to: { type: 'string', default: 'docs/evidence.md' },
   },
 })
+const seconds = Math.round(Number(values.minutes) * 60)
+const atOnce = Number(values['at-once'])
+const stores = values.stores.split(',')
+const unknown = stores.filter((store) => !SPAWNS.includes(store))
+if (!(seconds >= 1 && atOnce >= 1) || unknown.length > 0) {
+  const why =
+    unknown.length > 0 ? `no store is called ${unknown.join(', ')}` : '--minutes and --at-once are numbers above 0'
+  console.error(`torture:long: ${why}; stores are ${SPAWNS.join(', ')}`)
+  process.exit(64)
+}
+const command = `npm run torture:long -- --minutes ${values.minutes} --stores ${values.stores} --seed ${values.seed} --clients ${values.clients} --at-once ${atOnce}`
 const folder = join(tmpdir(), `holdfast-torture-long-${process.pid}`)
 mkdirSync(folder, { recursive: true })
 
 /** Runs one store; resolves with what it says of itself. */
 function torture(store) {
-  const args = [
-    'torture',
-    '--spawn',
-    store,
-    '--seconds',
-    values.seconds,
-    '--seed',
-    values.seed,
-    '--clients',
-    values.clients,
-  ]
-  args.push('--json', '--history', join(folder, `${store}.jsonl`), '--report', join(folder, `${store}.html`))
+  const args = ['torture', '--spawn', store, '--seconds', String(seconds), '--seed', values.seed]
+  args.push('--clients', values.clients, '--json')
+  args.push('--history', join(folder, `${store}.jsonl`), '--report', join(folder, `${store}.html`))
   return new Promise((resolve) => {
     const child = spawn(process.execPath, ['dist/src/cli/main.js', ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
     let out = ''
@@ -43,85 +46,120 @@ function torture(store) {
     })
     child.on('close', (code) => {
       const line = out.trim().split('\n').at(-1) ?? ''
-      // The name and not the URL, which says only which port was free.
-      resolve({ ...(line.startsWith('{') ? JSON.parse(line) : {}), store, code })
+      const said = line.startsWith('{')
+        ? JSON.parse(line)
+        : { verdict: `did not run (exit code ${code})`, counts: null }
+      resolve(evidence(store, said))
     })
   })
 }
 
-const sum = (counts) => Object.values(counts).reduce((total, count) => total + count, 0)
+/** What is kept of a run: all that the page shows. */
+function evidence(
+  store,
+  { verdict, doubts = [], versions = '', seed, ttlMs, seconds: tookS = 0, counts, notRun = [] },
+) {
+  const load = { node: process.version, cores: cpus().length, atOnce: Math.min(atOnce, stores.length) }
+  return { store, command, verdict, doubts, versions, seed, ttlMs, seconds, tookS, load, counts, notRun }
+}
+
 const listed = (counts) =>
   Object.entries(counts)
     .filter(([, count]) => count > 0)
     .map(([name, count]) => `${name} ${count}`)
-    .join(', ') || '0'
+    .join(', ') || 'none'
 
-function row(result) {
-  if (result.counts === undefined) return `| ${result.store} | did not run (exit code ${result.code}) | | | | | | |`
-  const { counts } = result
-  const faults = Object.entries(counts.faults).map(([name, { struck, hit }]) => `${name} ${struck} (${hit})`)
+const HEADS = ['store', 'verdict', 'length', 'operations', 'faults (met a holder)', 'violations', 'exposures']
+HEADS.push('served again within', 'wake-ups per release')
+
+/** As the formatter has it. */
+function table(rows) {
+  const widths = HEADS.map((head, at) => Math.max(head.length, ...rows.map((cells) => cells[at].length)))
+  const line = (cells) => `| ${cells.map((cell, at) => cell.padEnd(widths[at])).join(' | ')} |`
+  return [line(HEADS), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)]
+}
+
+function row({ store, verdict, seconds: asked, tookS, counts }) {
+  if (counts === null) return [store, verdict, `${asked} s`, '', '', '', '', '', '']
+  const struck = Object.values(counts.faults).reduce((sum, fault) => sum + fault.struck, 0)
+  const hit = Object.values(counts.faults).reduce((sum, fault) => sum + fault.hit, 0)
+  const { releases, wakes } = counts.wakeUps
   return [
-    '',
-    result.store,
-    result.versions,
-    `${result.verdict}, ${Math.round(result.seconds)} s, seed ${result.seed}`,
-    `${counts.visits} visits, ${counts.granted} granted, ${counts.lost} lost, ${counts.effects} effects, ${counts.stale} stale refused`,
-    `${sum(Object.fromEntries(Object.entries(counts.faults).map(([name, { struck }]) => [name, struck])))}: ${faults.join(', ')}`,
+    store,
+    verdict,
+    `${asked} s of faults, ${Math.round(tookS)} s in all`,
+    `${counts.visits} visits, ${counts.granted} granted, ${counts.lost} lost, ${counts.effects} effects, ${counts.stale} refused as stale`,
+    `${struck} (${hit})`,
     listed(counts.violations),
     listed(counts.exposures),
     `${Math.round(counts.healMs)} ms`,
+    releases === 0 ? 'no crowd seen' : (wakes / releases).toFixed(2),
+  ]
+}
+
+function details({ store, command, doubts, versions, seed, ttlMs, load, counts, notRun }) {
+  const faults = Object.entries(counts?.faults ?? {}).map(([name, { struck, hit }]) => `${name} ${struck} (${hit})`)
+  const besides = load.atOnce === 1 ? 'alone' : `beside ${load.atOnce - 1} other`
+  return [
+    `### ${store}`,
+    '',
+    `    ${command}`,
+    '',
+    `${versions}; lease ${ttlMs} ms; judged run: seed ${seed}; Node ${load.node}, ${load.cores} cores, ${besides}.`,
+    '',
+    ...(doubts.length === 0 ? [] : [`- Doubts: ${doubts.join('; ')}.`]),
+    `- Faults: ${faults.join(', ') || 'none'}.`,
+    `- Not run: ${notRun.map(({ nemesis, why }) => `${nemesis} (${why})`).join('; ') || 'nothing'}.`,
     '',
   ]
-    .join(' | ')
-    .trim()
 }
 
 const BEGIN = '<!-- torture:long begins; written by scripts/torture-long.js -->'
 const END = '<!-- torture:long ends -->'
+/** What the page is made of, so that the next run can add to it. */
+const KEPT = /<!-- torture:long kept (.*) -->/
 
 /** Everything between the marks is ours; a file without them gets them at its end. */
 function write(results) {
-  const command = `npm run torture:long -- --seconds ${values.seconds} --stores ${values.stores} --seed ${values.seed} --clients ${values.clients}`
-  const table = [
-    BEGIN,
-    '',
-    'Made by',
-    '',
-    `    ${command}`,
-    '',
-    `on Node ${process.version}, ${process.platform}; ${values.seconds} seconds of faults for each store. In brackets: how many of the faults met a holder.`,
-    '',
-    '| store | versions | run | operations | faults by kind | violations | exposures | lines served again within |',
-    '| --- | --- | --- | --- | --- | --- | --- | --- |',
-    ...results.map(row),
-    '',
-    ...results.flatMap(({ store, notRun = [] }) => [
-      `Not run on ${store}: ${notRun.map(({ nemesis, why }) => `${nemesis} (${why})`).join('; ') || 'nothing'}.`,
-      '',
-    ]),
-    END,
-  ].join('\n')
   let text = '# Evidence\n'
   try {
     text = readFileSync(values.to, 'utf8')
   } catch (error) {
     if (error.code !== 'ENOENT') throw error
   }
+  const kept = JSON.parse(KEPT.exec(text)?.[1] ?? '[]')
+  const fresh = new Map([...kept, ...results].map((result) => [result.store, result]))
+  const all = SPAWNS.flatMap((store) => fresh.get(store) ?? [])
+  const missing = SPAWNS.filter((store) => !fresh.has(store))
+  const block = [
+    BEGIN,
+    `<!-- torture:long kept ${JSON.stringify(all).replaceAll('--', '\\u002d\\u002d')} -->`,
+    '',
+    ...table(all.map(row)),
+    '',
+    ...(missing.length === 0 ? [] : [`Never run: ${missing.join(', ')}.`, '']),
+    ...all.flatMap(details),
+    END,
+  ].join('\n')
   const [from, to] = [text.indexOf(BEGIN), text.indexOf(END)]
   const next =
     from >= 0 && to > from
-      ? text.slice(0, from) + table + text.slice(to + END.length)
-      : `${text.trimEnd()}\n\n${table}\n`
+      ? text.slice(0, from) + block + text.slice(to + END.length)
+      : `${text.trimEnd()}\n\n${block}\n`
   writeFileSync(values.to, next)
 }
 
 const results = []
-for (const store of values.stores.split(',')) {
-  console.log(`${store} …`)
-  const result = await torture(store)
-  results.push(result)
-  write(results)
-  console.log(`${store}: ${result.verdict ?? `exit code ${result.code}`}`)
+const queue = [...stores]
+async function work() {
+  for (let store = queue.shift(); store !== undefined; store = queue.shift()) {
+    console.log(`${store} …`)
+    const result = await torture(store)
+    results.push(result)
+    write(results)
+    console.log(`${store}: ${result.verdict}`)
+  }
 }
+await Promise.all(Array.from({ length: atOnce }, work))
 console.log(`${values.to} is written; histories and reports are in ${folder}`)
 if (results.some(({ verdict }) => verdict !== 'valid')) process.exitCode = 1
