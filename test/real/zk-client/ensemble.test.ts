@@ -94,6 +94,31 @@ test('its server is behind a black hole', async () => {
   )
 })
 
+test('the session has moved: what its old server still gets in its name is refused', async () => {
+  const [old, other] = proxies as [Proxy, Proxy]
+  // Asked in this order: a random number of almost 1 leaves them unshuffled.
+  const servers = [old.address, other.address]
+  const client = new ZooKeeperClient({ servers, sessionTimeoutMs: SESSION_MS, random: () => 0.99 })
+  await client.create('/moved', undefined, { timeoutMs: 30_000 })
+  expect(old.connections).toBe(1)
+  const { id } = client.session ?? { id: 0n }
+  old.stall = true
+  const late = client.create('/moved/late', undefined, { timeoutMs: 30_000 })
+  await expect.poll(() => old.stalled).toBeGreaterThan(0)
+  const up = reached(client, 'connected')
+  old.hangUp()
+  await expect(late).rejects.toMatchObject({ code: 'HF_UNREACHABLE', sent: true })
+  await up
+  expect([client.session?.id, other.connections]).toEqual([id, 1])
+  const answered = old.answers
+  old.deliver()
+  await expect.poll(() => old.answers).toBeGreaterThan(answered)
+  await client.sync('/moved')
+  expect((await client.getChildren('/moved')).children).toEqual([])
+  old.cut()
+  await client.close()
+})
+
 test('clients spread over the ensemble', async () => {
   const many = Array.from({ length: 30 }, () => new ZooKeeperClient({ servers: proxies.map((proxy) => proxy.address) }))
   await Promise.all(many.map((client) => client.connect({ timeoutMs: 30_000 })))

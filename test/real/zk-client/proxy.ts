@@ -1,14 +1,20 @@
-/** A TCP proxy between client and server that can cut, refuse, and swallow. */
+/** A TCP proxy between client and server that can cut, refuse, swallow, and deliver late. */
 import { once } from 'node:events'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 
 export class Proxy {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
+  readonly #clients = new Set<Socket>()
+  readonly #late: (() => void)[] = []
   /** Bytes are taken and thrown away, in both directions; the connections stay. */
   swallow = false
   /** New connections are reset. */
   refuse = false
+  /** Bytes to the server are kept back until \`deliver\`, also those of a client that has gone by then. */
+  stall = false
+  /** How often a server said something or hung up. */
+  answers = 0
 
   private constructor(server: Server, port: number) {
     this.#server = server
@@ -23,13 +29,18 @@ export class Proxy {
         [far, near],
       ] as const) {
         this.#sockets.add(from)
+        if (from === near) this.#clients.add(near)
         from.on('data', (bytes) => {
-          if (!this.swallow) to.write(bytes)
+          if (from === far) this.answers++
+          if (this.stall && from === near) this.#late.push(() => to.write(bytes))
+          else if (!this.swallow) to.write(bytes)
         })
         from.on('error', () => undefined) // a cut on one side is a close on the other
         from.on('close', () => {
+          if (from === far) this.answers++
           this.#sockets.delete(from)
-          if (!this.swallow) to.destroy()
+          this.#clients.delete(from)
+          if (!this.swallow && !this.stall) to.destroy()
         })
       }
     })
@@ -53,6 +64,21 @@ export class Proxy {
 
   cut(): void {
     for (const socket of this.#sockets) socket.destroy()
+  }
+
+  /** How many writes of clients are kept back. */
+  get stalled(): number {
+    return this.#late.length
+  }
+
+  /** Ends the clients' sides, and leaves the server's as they are. */
+  hangUp(): void {
+    for (const socket of this.#clients) socket.destroy()
+  }
+
+  deliver(): void {
+    this.stall = false
+    for (const write of this.#late.splice(0)) write()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -97,3 +97,22 @@ test('who may make nodes in a line and not write to it is served as well', async
     expect(await held.release()).toBe(true)
   }
 })
+
+test('numbers at the end of 32 bits: the order is that of the transactions', async () => {
+  const [a, hand] = [await driver(0), rig.client()]
+  const first = entry('wrap')
+  await a.enter(first, true)
+  await a.leave(first)
+  // As a server that has counted to the end names them: the last number, and the one after it.
+  const old = ['2147483647', '-2147483648'].map((number) => `/holdfast/lines/wrap/p-${entry('').id}-1-1-${number}`)
+  for (const path of old) await hand.create(path, Buffer.from('{}'))
+  const [mine, behind] = [entry('wrap'), entry('wrap')]
+  expect(await a.enter(mine, true)).toMatchObject({ ahead: 2, wanted: false })
+  expect(await a.enter(behind, true)).toMatchObject({ ahead: 3 })
+  await hand.delete(old[0] as string)
+  expect(await a.touch([mine, behind])).toMatchObject([{ ahead: 1, wanted: true }, { ahead: 2 }])
+  await hand.delete(old[1] as string)
+  expect(await a.touch([mine])).toMatchObject([{ ahead: 0 }])
+  await a.leave(mine)
+  expect(await a.touch([behind])).toMatchObject([{ ahead: 0 }])
+})
