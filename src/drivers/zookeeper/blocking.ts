@@ -1,26 +1,30 @@
 /** The watches of one session on those in front of its places, and on its places' own nodes as far as the two share paths. */
 import { ClosedError, StoreError, StoreUnreachableError } from '../../core/errors.ts'
-import { isZooKeeperError, type ZooKeeperClient } from './client/index.ts'
+import { isZooKeeperError, type WatchEvent, type ZooKeeperClient } from './client/index.ts'
+import type { Named } from './layout.ts'
 import type { Look } from './look.ts'
 import type { Standing } from './standing.ts'
+import type { Turns } from './turns.ts'
 
 export class Blocking {
   readonly #client: ZooKeeperClient
+  readonly #turns: Turns
   readonly #wake: (id: string) => void
   /** How many places of this session wait for the node of a path. */
   readonly #waiting = new Map<string, number>()
 
-  constructor(client: ZooKeeperClient, wake: (id: string) => void) {
+  constructor(client: ZooKeeperClient, turns: Turns, wake: (id: string) => void) {
     this.#client = client
+    this.#turns = turns
     this.#wake = wake
   }
 
   /** Watches those that the look says, and no others any more. */
   follow(standing: Standing, look: Look): void {
     if (look.blocking.length === 0 && standing.blocking.size === 0) return
-    const wanted = new Set(look.blocking.map(({ name }) => `${standing.linePath}/${name}`))
+    const wanted = new Map(look.blocking.map((named) => [`${standing.linePath}/${named.name}`, named]))
     for (const path of [...standing.blocking.keys()]) if (!wanted.has(path)) this.#leave(standing, path)
-    for (const path of wanted) if (!standing.blocking.has(path)) this.#watch(standing, path)
+    for (const [path, named] of wanted) if (!standing.blocking.has(path)) this.#watch(standing, path, named)
   }
 
   forget(standing: Standing): void {
@@ -36,22 +40,24 @@ export class Blocking {
   }
 
   /** By reading rather than by exists: that would leave a watch behind at a node that has gone, and never comes again. */
-  #watch(standing: Standing, path: string): void {
-    const changed = (): void => {
+  #watch(standing: Standing, path: string, inFront: Named): void {
+    const changed = ({ type }: Pick<WatchEvent, 'type'>): void => {
       if (standing.blocking.get(path) !== changed) return
       this.#drop(standing, path)
       standing.woken = true
+      standing.isTurn = this.#turns.isTurn(standing, inFront, type)
       this.#wake(standing.entry.id)
       // Core looks within this turn. A look that comes later may be about something else, and asks the leader.
       queueMicrotask(() => {
         standing.woken = false
+        standing.isTurn = false
       })
     }
     standing.blocking.set(path, changed)
     this.#waiting.set(path, (this.#waiting.get(path) ?? 0) + 1)
     this.#client.getData(path, { watch: changed }).catch((error: unknown) => {
       // Gone between the look and the watch: look again. What may not be read is left to the heartbeats.
-      if (isZooKeeperError(error, 'NoNode')) changed()
+      if (isZooKeeperError(error, 'NoNode')) changed({ type: 'deleted' })
       else if (error instanceof StoreUnreachableError && standing.blocking.get(path) === changed) {
         this.#drop(standing, path)
         this.#wake(standing.entry.id)

@@ -47,6 +47,10 @@ export class CuratorLayout implements Layout {
     return bare === null ? null : place(name, name, bare[1])
   }
 
+  breakPath(): null {
+    return null
+  }
+
   marked(): Buffer {
     return Buffer.from(REVOKE)
   }

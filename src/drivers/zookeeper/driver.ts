@@ -184,7 +184,7 @@ export class ZookeeperDriver implements Driver {
   async break(line: string, now: boolean): Promise<number> {
     const { layout } = this.#parts
     try {
-      return await breakLine(this.#common(), layout, layout.linePath(line), now)
+      return await breakLine(this.#common(), this.#ground, layout, layout.linePath(line), now)
     } catch (error) {
       throw explained(error, line)
     }

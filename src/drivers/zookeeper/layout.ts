@@ -28,6 +28,8 @@ export interface Layout {
   placePath(linePath: string, entry: Entry): string
   /** null: it is not a place. */
   parse(name: string): Named | null
+  /** Where word to the one that has the whole line stands, see breaks.ts. null: in the data of its node. */
+  breakPath(linePath: string): string | null
   /** A node's data with the mark of `break`. */
   marked(data: Buffer): Buffer
 }
@@ -39,9 +41,11 @@ export class LineLayout implements Layout {
   readonly root: string
   readonly ownsLines = true
   readonly containers = false
+  readonly #breaks: string
 
   constructor(prefix: string) {
     this.root = `/${escapeName(prefix)}/lines`
+    this.#breaks = `/${escapeName(prefix)}/breaks`
   }
 
   linePath(line: string): string {
@@ -61,6 +65,10 @@ export class LineLayout implements Layout {
     if (match === null) return null
     const [, id = '', weight, capacity, number] = match
     return { name, id, weight: Number(weight), capacity: Number(capacity), order: Number(number) }
+  }
+
+  breakPath(linePath: string): string {
+    return this.#breaks + linePath.slice(this.root.length)
   }
 
   marked(data: Buffer): Buffer {

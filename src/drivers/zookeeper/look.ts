@@ -11,6 +11,8 @@ export interface Look {
   readonly capacity: number
   /** Those whose leaving could let me in; empty when granted. */
   readonly blocking: readonly Named[]
+  /** Exactly one stands in front. */
+  readonly single: boolean
 }
 
 /**
@@ -34,7 +36,7 @@ export function inOrder(line: readonly Named[]): Named[] {
 
 /** Nobody else is in the line. */
 export function alone(entry: Pick<Entry, 'capacity'>): Look {
-  return { ahead: 0, wanted: false, capacity: entry.capacity, blocking: [] }
+  return { ahead: 0, wanted: false, capacity: entry.capacity, blocking: [], single: false }
 }
 
 /** Where the place with this id stands; null: nowhere. */
@@ -53,7 +55,7 @@ export function lookFrom(line: readonly Named[], id: string): Look | null {
     inFront.push(place)
   }
   const blocking = isGranted(me, { ahead }) ? [] : blockingSet(me, inFront)
-  return { ahead, wanted, capacity: oldest.capacity, blocking }
+  return { ahead, wanted, capacity: oldest.capacity, blocking, single: inFront.length === 1 }
 }
 
 /**
@@ -82,10 +84,11 @@ export function glanceFrom(
     }
   }
   if (!found) return null
-  if (next === '') return { ahead: 0, wanted, capacity: entry.capacity, blocking: [] }
+  if (next === '') return { ...alone(entry), wanted }
   const [blocking, oldest] = [parse(next), parse(first)]
   if (blocking === null || oldest === null) return null
-  return { ahead: blocking.weight, wanted, capacity: oldest.capacity, blocking: [blocking] }
+  const single = next === first
+  return { ahead: blocking.weight, wanted, capacity: oldest.capacity, blocking: [blocking], single }
 }
 
 /**

@@ -5,6 +5,7 @@ import { type ClientState, isZooKeeperError, type Stat, type ZooKeeperClient } f
 import type { Layout } from './layout.ts'
 import { readLine } from './line.ts'
 import type { Standing } from './standing.ts'
+import type { Turns } from './turns.ts'
 
 const PAUSE_MS_MIN = 50
 const PAUSE_MS_MAX = 1_000
@@ -14,13 +15,15 @@ const ENDED: ReadonlySet<ClientState> = new Set<ClientState>(['closed', 'authFai
 export class Reaper {
   readonly #client: ZooKeeperClient
   readonly #layout: Layout
+  readonly #turns: Turns
   readonly #gone: (standing: Standing) => void
   readonly #busy = new Set<Standing>()
 
   /** `gone` is called when a place that was to be reaped is known to be gone. */
-  constructor(client: ZooKeeperClient, layout: Layout, gone: (standing: Standing) => void) {
+  constructor(client: ZooKeeperClient, layout: Layout, turns: Turns, gone: (standing: Standing) => void) {
     this.#client = client
     this.#layout = layout
+    this.#turns = turns
     this.#gone = gone
   }
 
@@ -48,7 +51,7 @@ export class Reaper {
     const path = standing.path === '' ? (await this.find(standing))?.path : standing.path
     if (path === undefined) return
     try {
-      await this.#client.delete(path)
+      await (standing.path === '' ? this.#client.delete(path) : this.#turns.leave(standing))
     } catch (error) {
       if (!isZooKeeperError(error, 'NoNode')) throw error
     }

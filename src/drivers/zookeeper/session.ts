@@ -3,6 +3,7 @@ import type { Runtime } from '../../core/runtime.ts'
 import { CapacityMismatchError, ClosedError, StoreError, StoreUnreachableError } from '../../core/errors.ts'
 import { type Instant, isGranted, type Place } from '../../driver.ts'
 import { Blocking } from './blocking.ts'
+import { Breaks } from './breaks.ts'
 import { isZooKeeperError, type WatchEvent, type ZooKeeperClient } from './client/index.ts'
 import { Entrance, type Taken } from './entrance.ts'
 import type { Ground } from './ground.ts'
@@ -13,6 +14,7 @@ import { decodeNode } from './node-data.ts'
 import { Pulse } from './pulse.ts'
 import { Reaper } from './reaper.ts'
 import type { Standing } from './standing.ts'
+import { isWhole, Turns } from './turns.ts'
 import { Visits } from './visits.ts'
 
 /** `left`: by its own leave. `refused`: it never stood. `unanswered`: nobody said whether it stood. `lapsed`: all else. */
@@ -30,6 +32,8 @@ export interface Surroundings {
 
 /** How long a request to enter waits for a connection. */
 const READY_MS = 300
+/** From when on a waiter's own node is watched: most waits are over sooner. */
+const LONG_WAIT_MS = 1_000
 
 export class PlaceSession {
   readonly client: ZooKeeperClient
@@ -37,6 +41,8 @@ export class PlaceSession {
   entering = 0
   readonly #around: Surroundings
   readonly #standings = new Set<Standing>()
+  readonly #turns: Turns
+  readonly #breaks: Breaks
   readonly #reaper: Reaper
   readonly #pulse: Pulse
   readonly #entrance: Entrance
@@ -46,9 +52,11 @@ export class PlaceSession {
   constructor(client: ZooKeeperClient, around: Surroundings) {
     this.client = client
     this.#around = around
-    this.#reaper = new Reaper(client, around.layout, (standing) => this.#end(standing, 'left'))
+    this.#turns = new Turns(client, around.layout)
+    this.#reaper = new Reaper(client, around.layout, this.#turns, (standing) => this.#end(standing, 'left'))
     this.#pulse = new Pulse(client, around.runtime)
-    this.#blocking = new Blocking(client, (id) => around.wake(id))
+    this.#blocking = new Blocking(client, this.#turns, (id) => around.wake(id))
+    this.#breaks = new Breaks(client, around.layout, (id) => around.wake(id))
     this.#entrance = new Entrance(client, around.layout, around.ground)
     client.onState((state) => {
       if (state === 'connected') this.#pulse.connected()
@@ -120,17 +128,22 @@ export class PlaceSession {
     // lives was proven a moment ago; else what the leader answers proves it. What a follower answers alone does not.
     const proven = standings.every(({ woken }) => woken) ? this.#pulse.justAnswered(asked) : null
     const synced = proven === null ? this.client.sync('/') : null
+    // Of these the event itself says that nobody is in front: nothing is asked. Whether somebody is behind is not known.
+    const turns = new Set(proven === null ? [] : standings.filter(({ isTurn }) => isTurn))
     const lines = new Map<string, Promise<readonly string[]>>()
-    for (const { linePath } of standings) {
-      if (!lines.has(linePath)) lines.set(linePath, readNames(this.client, linePath))
+    for (const standing of standings) {
+      const { linePath } = standing
+      if (!turns.has(standing) && !lines.has(linePath)) lines.set(linePath, readNames(this.client, linePath))
     }
     const marks = standings.map((standing) => (standing.dirty ? this.#readOwn(standing) : undefined))
     await Promise.all([synced, ...lines.values(), ...marks])
     if (proven === null) this.#pulse.answered(asked)
     return Promise.all(
       standings.map(async (standing) => {
-        const names = (await lines.get(standing.linePath)) ?? []
-        return this.#placed(standing, await this.#look(standing, names), proven ?? asked)
+        const look = turns.has(standing)
+          ? { ...alone(standing.entry), wanted: true }
+          : await this.#look(standing, (await lines.get(standing.linePath)) ?? [])
+        return this.#placed(standing, look, proven ?? asked)
       }),
     )
   }
@@ -234,8 +247,11 @@ export class PlaceSession {
 
   #watchFor(standing: Standing, look: Look): void {
     standing.granted = isGranted(standing.entry, look)
+    standing.wanted = look.wanted
+    standing.behindSingle = look.single
     this.#blocking.follow(standing, look)
-    if (standing.timer === null || (standing.granted && standing.ownWatch === null)) this.#visits.expect(standing)
+    const isUnwatched = (standing.granted && standing.ownWatch === null) || this.#breaks.isUnheeded(standing)
+    if (standing.timer === null || isUnwatched) this.#visits.expect(standing)
   }
 
   /** The place has stood for a while: it is watched over from here on, until its lease has run out. */
@@ -247,8 +263,13 @@ export class PlaceSession {
       this.#lapse(standing)
       return
     }
-    if (standing.granted && standing.ownWatch === null) void this.#watchOwn(standing)
-    standing.timer = setTimeout(() => this.#due(standing), leftMs)
+    // A waiter will be told its turn, and not look whether it still stands: a hand that deletes its node is told as well.
+    const isDue = standing.granted || standing.isVisited
+    if ((standing.granted || isWhole(standing.entry)) && isDue && standing.ownWatch === null)
+      void this.#watchOwn(standing)
+    if (this.#breaks.isUnheeded(standing)) void this.#breaks.heed(standing)
+    standing.isVisited = true
+    standing.timer = setTimeout(() => this.#due(standing), isDue ? leftMs : Math.min(leftMs, LONG_WAIT_MS))
     standing.timer.unref()
   }
 
@@ -296,6 +317,7 @@ export class PlaceSession {
   #release(standing: Standing): void {
     standing.clearTimer()
     this.#blocking.forget(standing)
+    this.#breaks.forget(standing)
     if (standing.ownWatch !== null) this.client.unwatch(standing.path, standing.ownWatch)
     standing.ownWatch = null
   }

@@ -21,8 +21,16 @@ export class Standing {
   /** Nobody renewed it until here: it lapses, by this process's own doing. */
   lapsesAt = 0
   granted = false
+  /** Somebody may stand behind it. */
+  wanted = false
+  /** Exactly one stood in front of it when it was last looked at. */
+  behindSingle = false
   /** The watch on one in front has just fired. */
   woken = false
+  /** And it said that nobody is in front any more. */
+  isTurn = false
+  /** Whether somebody came by already. */
+  isVisited = false
   /** Whether somebody will come by and see after it. */
   expected = false
   /** Marked by `break`: it is renewed no more. */
@@ -31,6 +39,8 @@ export class Standing {
   dirty = false
   /** The watch on the own node. */
   ownWatch: WatchCallback | null = null
+  /** The watch for word beside the line to give it up. */
+  breakWatch: WatchCallback | null = null
   /** The watches on those in front, by path. */
   readonly blocking: Map<string, WatchCallback> = new Map()
   /** Rings when its lease may have run out. */

@@ -2,11 +2,14 @@
 import type { Runtime } from '../../core/runtime.ts'
 import type { LineView, PlaceView } from '../../driver.ts'
 import { placeView } from '../view.ts'
+import { tellBreak } from './breaks.ts'
 import { isZooKeeperError, type ZooKeeperClient } from './client/index.ts'
+import type { Ground } from './ground.ts'
 import type { Layout, Named } from './layout.ts'
 import { readLine } from './line.ts'
 import { grantedOf, inOrder } from './look.ts'
 import { decodeNode } from './node-data.ts'
+import { isWhole } from './turns.ts'
 
 /** Lines asked for at once. */
 const BATCH = 64
@@ -76,13 +79,22 @@ async function viewPlace(
 /** Marks the nodes of those who hold, or deletes them at once. Answers how many. */
 export async function breakLine(
   client: ZooKeeperClient,
+  ground: Ground,
   layout: Layout,
   linePath: string,
   now: boolean,
 ): Promise<number> {
   const [, line] = await Promise.all([client.sync('/'), readLine(client, layout, linePath)])
-  const holders = grantedOf(inOrder(line)).map(({ name }) => `${linePath}/${name}`)
-  const broken = await Promise.all(holders.map((path) => (now ? remove(client, path) : mark(client, layout, path))))
+  const beside = layout.breakPath(linePath)
+  const broken = await Promise.all(
+    grantedOf(inOrder(line)).map(async (holder) => {
+      const path = `${linePath}/${holder.name}`
+      if (now) return remove(client, path)
+      if (beside === null || !isWhole(holder)) return mark(client, layout, path)
+      await tellBreak(client, ground, beside, holder.name)
+      return true
+    }),
+  )
   return broken.filter((done) => done).length
 }
 
@@ -97,7 +109,7 @@ async function remove(client: ZooKeeperClient, path: string): Promise<boolean> {
 }
 
 /**
- * Nobody can shorten another's session. So the mark is for the holder: its watch wakes it, it renews no more, its lease
+ * Nobody can shorten another's session. So the mark, like the word beside the line, is for the holder: its watch wakes it, it renews no more, its lease
  * ends and its own process takes the node away. A holder that is dead by then loses the node with its session.
  */
 async function mark(client: ZooKeeperClient, layout: Layout, path: string): Promise<boolean> {

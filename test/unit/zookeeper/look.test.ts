@@ -83,12 +83,14 @@ describe('from the names alone', () => {
     for (const mine of names) {
       const line = names.flatMap((each) => layout.parse(each) ?? [])
       const whole = lookFrom(line, mine.slice(2, 34))
-      const { wanted, capacity, blocking } = glance(names, mine) ?? {}
-      expect({ wanted, capacity, blocking }).toEqual({
+      const { wanted, capacity, blocking, single } = glance(names, mine) ?? {}
+      expect({ wanted, capacity, blocking, single }).toEqual({
         wanted: whole?.wanted,
         capacity: whole?.capacity,
         blocking: whole?.blocking,
+        single: whole?.single,
       })
+      expect(single, 'only the second has exactly one in front').toBe(mine === name(7))
     }
   })
 

@@ -1,0 +1,42 @@
+/** What tells a place that it is its turn, and what does not. */
+import { expect, test } from 'vitest'
+import { ZooKeeperClient } from '../../../src/drivers/zookeeper/client/index.ts'
+import { CuratorLayout } from '../../../src/drivers/zookeeper/curator.ts'
+import { LineLayout } from '../../../src/drivers/zookeeper/layout.ts'
+import { Standing } from '../../../src/drivers/zookeeper/standing.ts'
+import { Turns } from '../../../src/drivers/zookeeper/turns.ts'
+
+const client = new ZooKeeperClient({ servers: ['127.0.0.1:1'] })
+const lines = new Turns(client, new LineLayout('x'))
+const curator = new Turns(client, new CuratorLayout())
+
+function standing(weight: number, capacity: number, behindSingle: boolean): Standing {
+  const entry = { line: 'l', id: '0'.repeat(32), weight, capacity, ttlMs: 1_000, data: '{}' }
+  return Object.assign(new Standing(entry, '/x/lines/l'), { behindSingle })
+}
+
+const inFront = (
+  weight: number,
+  capacity: number,
+): { name: string; id: string; order: number } & Record<'weight' | 'capacity', number> => ({
+  name: 'n',
+  id: 'i',
+  order: 1,
+  weight,
+  capacity,
+})
+
+test.each([
+  ['a holder of the whole line has left', lines, 1, 1, 1, false, 'dataChanged', true],
+  ['a writer has left, to a writer', lines, 9, 9, 9, false, 'dataChanged', true],
+  ['somebody has gone, and others may be in front', lines, 1, 1, 1, false, 'deleted', false],
+  ['the only one in front has gone', lines, 1, 1, 1, true, 'deleted', true],
+  ['the only one in front has gone, to a reader', lines, 1, 9, 9, true, 'deleted', false],
+  ['a writer has left, to a reader', lines, 1, 9, 9, false, 'dataChanged', false],
+  ['a reader was marked by a break, to a writer', lines, 9, 9, 1, true, 'dataChanged', false],
+  ["Curator's revocation", curator, 1, 1, 1, true, 'dataChanged', false],
+  ["the only one in front has gone, in Curator's layout", curator, 1, 1, 1, true, 'deleted', true],
+  ['the watch is lost', lines, 1, 1, 1, true, 'lost', false],
+] as const)('%s', (_, turns, weight, capacity, ahead, single, type, is) => {
+  expect(turns.isTurn(standing(weight, capacity, single), inFront(ahead, capacity), type)).toBe(is)
+})
