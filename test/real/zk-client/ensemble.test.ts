@@ -3,9 +3,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { StoreUnreachableError } from '../../../src/core/errors.ts'
 import { type ClientState, isZooKeeperError, ZooKeeperClient } from '../../../src/drivers/zookeeper/client/index.ts'
 import { Proxy } from './proxy.ts'
-import { type Ensemble, startEnsemble } from './server.ts'
+import { type Ensemble, startEnsemble, type ZkServer } from './server.ts'
 
 const SESSION_MS = 8_000
+/** Servers are tried in a random order; a number of almost 1 leaves them as they are. */
+const unshuffled = (): number => 0.99
 let ensemble: Ensemble
 let proxies: Proxy[]
 
@@ -29,26 +31,25 @@ function reached(client: ZooKeeperClient, wanted: ClientState): Promise<Error | 
   })
 }
 
-function proxied(): ZooKeeperClient {
-  return new ZooKeeperClient({ servers: proxies.map((proxy) => proxy.address), sessionTimeoutMs: SESSION_MS })
-}
-
-/** Which server the only client is connected to. */
-const home = (): number => proxies.findIndex((proxy) => proxy.connections > 0)
-
+/** A client of its own for each, whose server is the one named: it goes to the next when that one is harmed. */
 async function moves(
-  harm: (at: number) => void | Promise<void>,
-  heal: (at: number) => void | Promise<void>,
+  at: number,
+  harm: (server: ZkServer, link: Proxy) => void | Promise<void>,
+  heal: (server: ZkServer, link: Proxy) => void | Promise<void>,
 ): Promise<void> {
-  const client = proxied()
+  const order = [0, 1, 2].map((i) => ensemble.servers[(at + i) % 3] as ZkServer)
+  const links = await Promise.all(order.map((server) => Proxy.to(server.port)))
+  const [server, link] = [order[0], links[0]] as [ZkServer, Proxy]
+  const servers = links.map(({ address }) => address)
+  const client = new ZooKeeperClient({ servers, sessionTimeoutMs: SESSION_MS, random: unshuffled })
   const node = await client.create('/moving-', undefined, { mode: 'ephemeralSequential', timeoutMs: 30_000 })
   const { id } = client.session ?? { id: 0n }
   const before = client.lastZxid
-  const at = home()
+  expect(link.connections).toBe(1)
   const [down, up] = [reached(client, 'disconnected'), reached(client, 'connected')]
   const seen: ClientState[] = []
   client.onState((state) => seen.push(state))
-  await harm(at)
+  await harm(server, link)
   await down
   await up
   expect(seen).not.toContain('expired')
@@ -56,65 +57,69 @@ async function moves(
   await client.sync('/', { timeoutMs: 30_000 })
   expect((await client.exists(node, { timeoutMs: 30_000 }))?.ephemeralOwner).toBe(id)
   expect(client.lastZxid).toBeGreaterThanOrEqual(before)
-  await heal(at)
+  await heal(server, link)
   await client.close()
+  await Promise.all(links.map((each) => each[Symbol.asyncDispose]()))
 }
 
 test('its server is killed', async () => {
   await moves(
-    (at) => ensemble.servers[at]?.kill(),
-    async (at) => {
-      await ensemble.servers[at]?.start()
-      await ensemble.servers[at]?.serving()
+    0,
+    (server) => server.kill(),
+    async (server) => {
+      await server.start()
+      await server.serving()
     },
   )
 })
 
-test('its server is stopped: nothing is said any more, the kernel still takes connections', async () => {
+// These two wait for two thirds of a session, and do so together: each has a server of its own to lose.
+test.concurrent('its server is stopped: nothing is said any more, the kernel still takes connections', async () => {
   await moves(
-    (at) => ensemble.servers[at]?.signal('SIGSTOP'),
-    async (at) => {
-      ensemble.servers[at]?.signal('SIGCONT')
-      await ensemble.servers[at]?.serving()
+    0,
+    (server) => server.signal('SIGSTOP'),
+    async (server) => {
+      server.signal('SIGCONT')
+      await server.serving()
     },
   )
 })
 
-test('its server is behind a black hole', async () => {
+test.concurrent('its server is behind a black hole', async () => {
   await moves(
-    (at) => {
-      const proxy = proxies[at]
-      if (proxy !== undefined) proxy.swallow = true
+    1,
+    (_, link) => {
+      link.swallow = true
     },
-    (at) => {
-      const proxy = proxies[at]
-      if (proxy !== undefined) proxy.swallow = false
-      proxy?.cut()
+    (_, link) => {
+      link.swallow = false
+      link.cut()
     },
   )
 })
 
 test('the session has moved: what its old server still gets in its name is refused', async () => {
-  const [old, other] = proxies as [Proxy, Proxy]
-  // Asked in this order: a random number of almost 1 leaves them unshuffled.
-  const servers = [old.address, other.address]
-  const client = new ZooKeeperClient({ servers, sessionTimeoutMs: SESSION_MS, random: () => 0.99 })
+  const two = proxies.slice(1) as [Proxy, Proxy]
+  const servers = two.map(({ address }) => address)
+  const client = new ZooKeeperClient({ servers, sessionTimeoutMs: SESSION_MS })
   await client.create('/moved', undefined, { timeoutMs: 30_000 })
-  expect(old.connections).toBe(1)
+  const [old, other] = two[0].connections === 1 ? two : (two.toReversed() as [Proxy, Proxy])
   const { id } = client.session ?? { id: 0n }
   old.stall = true
   const late = client.create('/moved/late', undefined, { timeoutMs: 30_000 })
-  await expect.poll(() => old.stalled).toBeGreaterThan(0)
+  await expect.poll(() => old.stalled, { timeout: 30_000 }).toBeGreaterThan(0)
   const up = reached(client, 'connected')
+  old.refuse = true
   old.hangUp()
   await expect(late).rejects.toMatchObject({ code: 'HF_UNREACHABLE', sent: true })
   await up
   expect([client.session?.id, other.connections]).toEqual([id, 1])
   const answered = old.answers
   old.deliver()
-  await expect.poll(() => old.answers).toBeGreaterThan(answered)
+  await expect.poll(() => old.answers, { timeout: 30_000 }).toBeGreaterThan(answered)
   await client.sync('/moved')
   expect((await client.getChildren('/moved')).children).toEqual([])
+  old.refuse = false
   old.cut()
   await client.close()
 })

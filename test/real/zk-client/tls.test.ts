@@ -5,6 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ZooKeeperClient } from '../../../src/drivers/zookeeper/client/index.ts'
+import { zookeeper } from '../../../src/drivers/zookeeper/index.ts'
+import { makeInstance } from '../../../src/holdfast.ts'
+import { holdfast } from '../../../src/open.ts'
 import { type Ensemble, freePort, startEnsemble } from './server.ts'
 
 let folder: string
@@ -71,4 +74,15 @@ test('a client that can show no certificate gets no session, nor does one withou
     await expect(client.connect({ timeoutMs: 1_000 })).rejects.toMatchObject({ code: 'HF_UNREACHABLE', sent: false })
     await client.close()
   }
+})
+
+test('locks over TLS; by URL the certificates that Node knows count', async () => {
+  const hf = makeInstance(await zookeeper({ servers: [server], tls: { ...own, ca: theirs.cert } }), {})
+  const held = await hf.mutex('tls').acquire()
+  expect(await hf.mutex('tls', { fairness: 'strict' }).tryAcquire()).toBeNull()
+  expect(await held.release()).toBe(true)
+  await hf.close()
+  await expect(holdfast(`zookeepers://${server}?connectTimeoutMs=1000`)).rejects.toMatchObject({
+    code: 'HF_UNREACHABLE',
+  })
 })
