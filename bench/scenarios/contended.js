@@ -8,6 +8,12 @@ const PROCESSES = 4
 const HEAD_START_MS = 50
 /** Between processes a client gets a few turns in 100 ms; Jain's index of three turns each is at most 0.97. */
 const WINDOW_MS_PER_CLIENT = 25
+/**
+ * Between processes a client's code is run a few hundred times a second: without a warm-up by work, most of what is measured
+ * is V8's interpreter and compiler, and more of it the more code a library has.
+ */
+const WARM_MS = 4_000
+const WARM_CLIENTS = [0, 1]
 
 /** @typedef {import('../jobs/contended.js').Notes} Notes */
 
@@ -31,7 +37,13 @@ export const contended = {
     return Crew.with(adapter, store, { ttlMs: 30_000, counting: true }, async (crew) => {
       const crewSize = isLocal ? 1 : PROCESSES
       const children = await Promise.all(Array.from({ length: crewSize }, () => crew.hire()))
-      if (isLocal) await Promise.all(children.map((child) => child.perform('contended.warm', null)))
+      const endsAt = sharedNow() + WARM_MS
+      const work = { key: 'bench:warm', clients: WARM_CLIENTS, sectionMs: 0, startsAt: 0, endsAt }
+      await Promise.all(
+        children.map((child) =>
+          isLocal ? child.perform('contended.warm', null) : child.perform('contended.measure', work),
+        ),
+      )
       /** @type {import('../scenario.ts').Round} */
       const round = {}
       for (const count of CLIENTS) {
