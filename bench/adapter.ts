@@ -75,5 +75,7 @@ export interface Adapter {
   readonly recovers?: boolean
   /** A killed holder is noticed before its ttl has run out. */
   readonly noticesDeath?: boolean
+  /** Larger herds take it minutes; left out: any size. */
+  readonly herdMax?: number
   open(config: Config): Client | Promise<Client>
 }

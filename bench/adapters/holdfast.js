@@ -108,7 +108,7 @@ export const strict = adapter(
   'holdfast-strict',
   { fairness: 'strict' },
   {
-    only: ['uncontended', 'contended', 'tasks', 'idle'],
+    only: ['uncontended', 'contended', 'herd', 'tasks', 'idle'],
   },
 )
 

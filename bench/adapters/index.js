@@ -1,6 +1,7 @@
 /** Every adapter. A new one is a file here and a line below. */
 import { asyncMutex } from './async-mutex.js'
 import { etcd3 } from './etcd3.js'
+import { etcdKey, etcdWatchedKey } from './etcd-key.js'
 import { local, overIoredis, strict } from './holdfast.js'
 import { flake, sapphire, uuidV7 } from './id-makers.js'
 import { nodeZookeeperClient } from './node-zookeeper-client.js'
@@ -32,6 +33,8 @@ export const adapters = [
   properLockfile,
   rawEtcd,
   etcd3,
+  etcdKey,
+  etcdWatchedKey,
   rawIoredis,
   rawPush,
   redlock4,

@@ -1,6 +1,7 @@
 /** Many locks held at once, in the child: what it costs to keep them. */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { etcdCounts } from '../etcd-metrics.js'
 
 /** @typedef {import('../adapter.ts').Client} Client */
 
@@ -8,10 +9,10 @@ const AT_ONCE = 1_000
 
 /**
  * @param {Client} client
- * @param {{ locks: number, ttlMs: number }} params
+ * @param {{ locks: number, ttlMs: number, etcdUrl: string | null }} params
  * @param {() => number} liveTimers
  */
-export async function measure(client, { locks, ttlMs }, liveTimers) {
+export async function measure(client, { locks, ttlMs, etcdUrl }, liveTimers) {
   const idleDelayMs = await worstDelayMs(1_000)
   const heapBefore = heapBytes()
   const storeBefore = (await client.storeBytes?.()) ?? Number.NaN
@@ -40,6 +41,8 @@ export async function measure(client, { locks, ttlMs }, liveTimers) {
   const after = await client.calls?.()
   const touches = after && before ? after.touches - before.touches : Number.NaN
   const places = after && before ? after.places - before.places : Number.NaN
+  const asked =
+    etcdUrl === null ? { keepAlives: Number.NaN, requests: Number.NaN } : await askedPerThird(etcdUrl, ttlMs)
   const lost = client.isHeld ? held.filter((token) => !client.isHeld?.(token)).length : Number.NaN
   // Last of all: to collect so many objects may take longer than a lease.
   const heapBPerLock = (heapBytes() - heapBefore) / locks
@@ -47,6 +50,8 @@ export async function measure(client, { locks, ttlMs }, liveTimers) {
     touchesPerTtl: touches * 3,
     callsPerS: after && before ? (after.total - before.total) / tookS : Number.NaN,
     placesPerTouch: places / touches,
+    keepAlivesPerThird: asked.keepAlives,
+    requestsPerThird: asked.requests,
     heapBPerLock,
     storeBPerLock,
     timersPerLock,
@@ -67,6 +72,29 @@ async function worstDelayMs(windowMs) {
   await sleep(windowMs)
   delay.disable()
   return delay.max / 1e6
+}
+
+/**
+ * What etcd is asked in a third of a ttl. Counted from just after a keep-alive: a window that begins anywhere has one more
+ * or less in it by chance.
+ *
+ * @param {string} url
+ * @param {number} ttlMs
+ */
+async function askedPerThird(url, ttlMs) {
+  const thirds = 3
+  const { keepAlives } = await etcdCounts(url)
+  let before = await etcdCounts(url)
+  for (const endMs = performance.now() + ttlMs; before.keepAlives === keepAlives && performance.now() < endMs; ) {
+    await sleep(50)
+    before = await etcdCounts(url)
+  }
+  await sleep((thirds * ttlMs) / 3)
+  const after = await etcdCounts(url)
+  return {
+    keepAlives: (after.keepAlives - before.keepAlives) / thirds,
+    requests: (after.requests - before.requests) / thirds,
+  }
 }
 
 function heapBytes() {

@@ -14,6 +14,8 @@ export const holds = {
     { key: 'touchesPerTtl', title: 'touch calls per ttl', better: 'less' },
     { key: 'callsPerS', title: 'store calls/s', better: 'less' },
     { key: 'placesPerTouch', title: 'places/call', better: 'more' },
+    { key: 'keepAlivesPerThird', title: 'etcd: keep-alives per ttl/3', better: 'less' },
+    { key: 'requestsPerThird', title: 'etcd: requests per ttl/3', better: 'less' },
     { key: 'timersPerLock', title: 'timers/lock', better: 'less' },
     { key: 'delayMs', title: 'worst loop delay ms', better: 'less' },
     { key: 'idleDelayMs', title: 'same before, idle' },
@@ -27,7 +29,8 @@ export const holds = {
     const { heldLocks: locks, heldTtlMs: ttlMs = TTL_MS } = store
     return Crew.with(adapter, store, { ttlMs, counting: true }, async (crew) => {
       const child = await crew.hire()
-      return { [`n=${locks}`]: await child.perform('holds.measure', { locks, ttlMs }) }
+      const etcdUrl = store.scheme === 'etcd' ? store.url : null
+      return { [`n=${locks}`]: await child.perform('holds.measure', { locks, ttlMs, etcdUrl }) }
     })
   },
 }

@@ -1,5 +1,6 @@
 /** Every scenario. A new one is a file here, a line below, and its bars in bars.js. */
 import { contended } from './contended.js'
+import { herd } from './herd.js'
 import { holds } from './holds.js'
 import { idle } from './idle.js'
 import { ids } from './ids.js'
@@ -9,4 +10,4 @@ import { tasks } from './tasks.js'
 import { uncontended } from './uncontended.js'
 
 /** @type {readonly import('../scenario.ts').Scenario[]} */
-export const scenarios = [uncontended, contended, tasks, holds, recovery, idle, limiter, ids]
+export const scenarios = [uncontended, contended, herd, tasks, holds, recovery, idle, limiter, ids]
