@@ -13,6 +13,7 @@ import {
   type Traits,
   type Wake,
 } from '../../driver.ts'
+import { Batches } from './batches.ts'
 import { Bell } from './bell.ts'
 import { Bundles } from './bundles.ts'
 import { breakLine } from './breaking.ts'
@@ -23,7 +24,7 @@ import { Graves } from './graves.ts'
 import { Heirs } from './heirs.ts'
 import type { Keys } from './keys.ts'
 import { isLeaseGone, Leases, mayHaveApplied } from './leases.ts'
-import { leaveById, leavePlace } from './leaving.ts'
+import { leaveById, leavePlace, outlastPlace } from './leaving.ts'
 import { listLines } from './listing.ts'
 import { Look, type Sight } from './look.ts'
 import { placeValue } from './place-value.ts'
@@ -54,6 +55,7 @@ export class EtcdDriver implements EtcdStore {
   readonly #timeoutMs: number
   readonly #keys: Keys
   readonly #look: Look
+  readonly #batches: Batches
   readonly #standings: Standings
   readonly #leases: Leases
   readonly #vigils: Vigils
@@ -83,6 +85,7 @@ export class EtcdDriver implements EtcdStore {
     this.#timeoutMs = timeoutMs
     this.#keys = config.keys
     this.#look = new Look(this.#keys)
+    this.#batches = new Batches(client)
     this.#standings = new Standings(this.#keys)
     this.#leases = new Leases(client, runtime, timeoutMs, this.#standings)
     this.#vigils = new Vigils(client)
@@ -134,7 +137,8 @@ export class EtcdDriver implements EtcdStore {
     this.#leases.release(standing)
     if (this.#standings.size === 0) this.#bell.rest()
     try {
-      if (await leavePlace(this.#client, standing, afterMs)) this.#standings.gone(standing)
+      if (afterMs > 0) await outlastPlace(this.#client, standing, afterMs)
+      else if (await leavePlace(this.#client, this.#batches, standing, this.#timeoutMs)) this.#standings.gone(standing)
     } catch (error) {
       // Nobody knows whether it still stands; what keeps its lease alive must not keep it.
       this.#leases.retire(standing.lease)
@@ -203,8 +207,10 @@ export class EtcdDriver implements EtcdStore {
       try {
         const { calm } = standing.slot
         const isShort = alone || calm.isLikely
-        const how = isShort ? 'aloneTxn' : 'behindTxn'
-        const answer = await this.#client.txn(this.#look[how](standing, lease, value), { timeoutMs })
+        const txn = isShort
+          ? this.#look.aloneTxn(standing, lease, value, alone)
+          : this.#look.behindTxn(standing, lease, value)
+        const answer = await this.#batches.send(entry.line, txn, timeoutMs)
         const seen = this.#look.entered(standing, lease, answer)
         calm.found('token' in seen && seen.front === 0)
         if ('token' in seen) return this.#entered(standing, seen, since)

@@ -291,6 +291,11 @@ export function isLeaseGone(error: unknown): boolean {
   return error instanceof EtcdError && error.status === NOT_FOUND
 }
 
+/** The answer says that nothing was carried out. */
+export function isRefused(error: unknown): boolean {
+  return error instanceof EtcdError && !error.mayHaveApplied
+}
+
 /** The request got no answer that says that it was not carried out. */
 export function mayHaveApplied(error: unknown): boolean {
   return (error instanceof EtcdError || error instanceof EtcdUnreachableError) && error.mayHaveApplied

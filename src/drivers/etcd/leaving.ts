@@ -1,5 +1,6 @@
 /** Giving places up: at once, or with a time that they outlast their owner. */
 import type { Entry } from '../../driver.ts'
+import type { Batches } from './batches.ts'
 import { brokenValue, readPlaceValue } from './place-value.ts'
 import type { EtcdClient, KeyValue } from './client/index.ts'
 import { findPlaces } from './finding.ts'
@@ -7,26 +8,30 @@ import type { Keys } from './keys.ts'
 import type { Standing } from './standing.ts'
 
 /** Leaves a place of this process. True: it was there, and now it is gone for certain. */
-export async function leavePlace(client: EtcdClient, standing: Standing, afterMs: number): Promise<boolean> {
+export async function leavePlace(
+  client: EtcdClient,
+  batches: Batches,
+  standing: Standing,
+  timeoutMs: number,
+): Promise<boolean> {
   const { entry, token, modRevision } = standing
   const { key } = standing.slot
-  if (afterMs > 0) {
-    await outlast(client, (await client.range({ key })).kvs[0], afterMs)
-    return false
-  }
   if (token === 0n) {
     await client.deleteRange({ key })
     return false
   }
-  const { succeeded, responses } = await client.txn({
-    compare: [{ target: 'mod', result: '=', key, modRevision }],
-    success: [{ deleteRange: { key } }],
-    failure: [{ range: { key } }],
-  })
-  const kv = responses[0]?.range?.kvs[0]
-  // Written anew since: broken, and then it may go early; or handed on, and then it is another's.
-  if (!succeeded && kv !== undefined && readPlaceValue(kv.value).id === entry.id) await remove(client, kv)
-  return succeeded
+  const compare = [{ target: 'mod', result: '=', key, modRevision }] as const
+  const { succeeded } = await batches.send(entry.line, { compare, success: [{ deleteRange: { key } }] }, timeoutMs)
+  if (succeeded) return true
+  // Gone; or written anew since: broken, and then it may go early; or handed on, and then it is another's.
+  const kv = (await client.range({ key })).kvs[0]
+  if (kv !== undefined && readPlaceValue(kv.value).id === entry.id) await remove(client, kv)
+  return false
+}
+
+/** The same, but the place stays for a while. */
+export async function outlastPlace(client: EtcdClient, { slot: { key } }: Standing, afterMs: number): Promise<void> {
+  await outlast(client, (await client.range({ key })).kvs[0], afterMs)
 }
 
 /** Leaves a place that this process knows by its id only. */

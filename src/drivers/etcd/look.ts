@@ -45,13 +45,14 @@ export class Look {
     this.#keys = keys
   }
 
-  /** Joins the line if nobody stands there: a compare and a put, no more than a bare key would take. */
-  aloneTxn({ slot: { line, key } }: Standing, lease: Lease, value: Buffer): TxnRequest {
-    return {
-      compare: [absent(line.start, line.end)],
-      success: [{ put: { key, value, lease: lease.id } }],
-      failure: [ownKey(key), anybody(line)],
-    }
+  /**
+   * Joins the line if nobody stands there: a compare and a put, no more than a bare key would take. Who would not go
+   * behind others asks why, if it failed.
+   */
+  aloneTxn({ slot: { line, key } }: Standing, lease: Lease, value: Buffer, asksWhy: boolean): TxnRequest {
+    const compare = [absent(line.start, line.end)]
+    const success = [{ put: { key, value, lease: lease.id } }]
+    return asksWhy ? { compare, success, failure: [ownKey(key), anybody(line)] } : { compare, success }
   }
 
   /** Joins the line behind all who stand there, in one step with the look in front, unless it has another capacity. */

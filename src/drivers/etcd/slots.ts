@@ -8,11 +8,14 @@ import type { Entry } from '../../driver.ts'
 import type { KeyRange, Keys, LineKeys } from './keys.ts'
 
 const POOLS_MAX = 2_000
+const WAYS_MAX = 16
 const FREE_MAX = 2_000
 const EMPTY_MIN = 8
 
 /** Where a place stands, or may. */
 export interface Slot {
+  /** Those that are free of the same line, and for places of the same weight. */
+  readonly free: Slot[]
   readonly line: LineKeys
   /** Keys of the line outside of these have another capacity. */
   readonly bounds: KeyRange | null
@@ -43,6 +46,8 @@ export class Calm {
 
 /** The slots of one line for places of one weight: both stand in the key. */
 interface Pool {
+  readonly capacity: number
+  readonly weight: number
   readonly line: LineKeys
   readonly bounds: KeyRange | null
   readonly calm: Calm
@@ -51,7 +56,8 @@ interface Pool {
 
 export class Slots {
   readonly #keys: Keys
-  readonly #pools = new Map<string, Pool>()
+  /** By the name of the line, which is nearly always used in one way. */
+  readonly #pools = new Map<string, Pool[]>()
 
   constructor(keys: Keys) {
     this.#keys = keys
@@ -72,28 +78,31 @@ export class Slots {
    * The place is gone for certain. That is more than "left": of each request for it the outcome must be known, or one that
    * is carried out late would make, or remove, the place of somebody else.
    */
-  giveBack(entry: Entry, slot: Slot): void {
-    const { free } = this.#poolOf(entry)
-    if (free.length < FREE_MAX) free.push(slot)
+  giveBack(slot: Slot): void {
+    if (slot.free.length < FREE_MAX) slot.free.push(slot)
   }
 
-  #slot({ line, bounds, calm }: Pool, keyText: string): Slot {
-    return { line, bounds, calm, keyText, key: Buffer.from(keyText) }
+  #slot({ line, bounds, calm, free }: Pool, keyText: string): Slot {
+    return { free, line, bounds, calm, keyText, key: Buffer.from(keyText) }
   }
 
   #poolOf({ line, capacity, weight }: Entry): Pool {
-    const name = `${capacity}/${weight}/${line}`
-    const known = this.#pools.get(name)
-    if (known !== undefined) return known
-    // The oldest goes; its names are forgotten, which costs nothing but new ones.
+    const pools = this.#pools.get(line)
+    for (const pool of pools ?? []) if (pool.capacity === capacity && pool.weight === weight) return pool
+    const keys = this.#keys.line(line)
+    const bounds = this.#keys.capacityBounds(keys, capacity)
+    const pool: Pool = { capacity, weight, line: keys, bounds, calm: new Calm(), free: [] }
+    if (pools !== undefined && pools.length < WAYS_MAX) pools.push(pool)
+    else this.#keep(line, pool)
+    return pool
+  }
+
+  /** The oldest goes; its names are forgotten, which costs nothing but new ones. */
+  #keep(line: string, pool: Pool): void {
     for (const oldest of this.#pools.keys()) {
       if (this.#pools.size < POOLS_MAX) break
       this.#pools.delete(oldest)
     }
-    const keys = this.#keys.line(line)
-    const bounds = this.#keys.capacityBounds(keys, capacity)
-    const pool: Pool = { line: keys, bounds, calm: new Calm(), free: [] }
-    this.#pools.set(name, pool)
-    return pool
+    this.#pools.set(line, [pool])
   }
 }

@@ -77,8 +77,8 @@ export class Standings {
   }
 
   /** The store has confirmed that the place is gone: its slot may be used again. */
-  gone({ entry, slot, doubted }: Standing): void {
-    if (!doubted) this.#slots.giveBack(entry, slot)
+  gone({ slot, doubted }: Standing): void {
+    if (!doubted) this.#slots.giveBack(slot)
   }
 
   #insert(entry: Entry, slot: Slot, lease: Lease): Standing {

@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { requireServers, skipped } from '../../../src/testbed/require.ts'
+import { type Testbed, testbed } from '../../../src/testbed/testbed.ts'
+import { lineOf, open, rawClient } from './rig.ts'
+
+const TTL = { ttlMs: 60_000 }
+let bed: Testbed
+let url: string
+
+beforeAll(async () => {
+  if (skipped('etcd')) return
+  await requireServers(['etcd'])
+  bed = await testbed()
+  url = (await bed.etcd(1)).url
+})
+afterAll(() => bed?.close())
+
+/** How many transactions etcd has been asked for. */
+async function txns(): Promise<number> {
+  const answer = await fetch(`${url.replace('etcd:', 'http:')}/metrics`, { headers: { connection: 'close' } })
+  const count = /^grpc_server_started_total\{grpc_method="Txn",.*\} (.+)$/m.exec(await answer.text())?.[1]
+  return Number(count ?? 0)
+}
+
+describe.skipIf(skipped('etcd'))('what is asked for in one turn is one request', () => {
+  test('300 locks of different names take a few transactions, and as few to give back', async () => {
+    const hf = await open(url, TTL)
+    await (await hf.mutex('first').acquire()).release()
+    const before = await txns()
+    const holds = await Promise.all(Array.from({ length: 300 }, (_, i) => hf.mutex(`apart-${i}`).acquire()))
+    const between = await txns()
+    for (const held of holds) held.assertHeld()
+    expect(between - before).toBeLessThanOrEqual(10)
+    expect(await Promise.all(holds.map((held) => held.release()))).toEqual(holds.map(() => true))
+    expect((await txns()) - between).toBeLessThanOrEqual(10)
+    expect(
+      (await rawClient(url).range({ key: Buffer.from('holdfast/line/'), rangeEnd: Buffer.from('h~') })).count,
+    ).toBe(0)
+  })
+
+  test('of those that ask for one empty line in one turn, one alone is let in', async () => {
+    const hf = await open(url, TTL)
+    for (let i = 0; i < 30; i++) {
+      const lock = hf.rwLock(`both-${i}`, { reentrant: false })
+      const asked = await Promise.all([lock.read.tryAcquire(), lock.write.tryAcquire(), lock.write.tryAcquire()])
+      expect(asked.filter((held) => held !== null)).toHaveLength(1)
+      const waiting = [lock.write.acquire(), lock.read.acquire()]
+      for (const held of asked) await held?.release()
+      const tokens: bigint[] = []
+      await Promise.all(
+        waiting.map(async (each) => {
+          const held = await each
+          tokens.push(held.token)
+          await held.release()
+        }),
+      )
+      expect(new Set(tokens).size).toBe(2)
+    }
+  })
+
+  test('the lease of some is gone: all are served, those of another ttl as well', async () => {
+    const hf = await open(url)
+    const client = rawClient(url)
+    const pilot = await hf.mutex('pilot', TTL).acquire()
+    const rangeEnd = Buffer.from('holdfast/line/pilot0')
+    const [place] = (await client.range({ key: Buffer.from('holdfast/line/pilot/'), rangeEnd })).kvs
+    await client.lease.revoke(place?.lease as bigint)
+    const holds = await Promise.all(
+      Array.from({ length: 40 }, (_, i) => hf.mutex(`orphan-${i}`, { ttlMs: i % 2 === 0 ? 60_000 : 50_000 }).acquire()),
+    )
+    for (const held of holds) held.assertHeld()
+    for (const held of holds) expect(await held.release()).toBe(true)
+    await pilot.release()
+    expect((await lineOf(hf, 'orphan-0')).holders).toEqual([])
+  })
+})
