@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { EtcdClient, EtcdWatchCancelledError } from '../../../src/drivers/etcd/client/index.ts'
+import { etcd } from '../../../src/drivers/etcd/index.ts'
+import { type Holdfast, makeInstance } from '../../../src/holdfast.ts'
 import { type Cluster, etcdctl, startCluster } from './cluster.ts'
 import { Recorder } from './record.ts'
 
@@ -63,6 +65,23 @@ test('an expired token is renewed: calls, leases, a new watch on an old stream',
   await ann.put({ key: b('ann/new'), value: b('y') })
   await Promise.all([seen.count(1), fresh.count(1)])
   expect([...seen.told, ...fresh.told]).toEqual(['put ann/old=x', 'put ann/new=y'])
+})
+
+test('a hold and a waiter outlive their tokens: renewed, told, given back', async () => {
+  const { endpoints } = cluster
+  const open = async (): Promise<Holdfast> => {
+    const hf = makeInstance(await etcd({ endpoints, user: 'ann', password: 'secret-of-ann', prefix: 'ann' }), {})
+    onTestFinished(() => hf.close())
+    return hf
+  }
+  const [one, other] = [await open(), await open()]
+  const held = await one.mutex('m', { ttlMs: 10_000 }).acquire()
+  const next = other.mutex('m', { ttlMs: 60_000 }).acquire()
+  await untilTokenExpired()
+  const leftMs = held.remainingMs
+  await expect.poll(() => held.remainingMs, { timeout: 30_000 }).toBeGreaterThan(leftMs)
+  expect(await held.release()).toBe(true)
+  expect(await (await next).release()).toBe(true)
 })
 
 test('a watch without permission is refused, and the other watchers stay', async () => {

@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { EtcdClient, EtcdUnreachableError, type EtcdTls } from '../../../src/drivers/etcd/client/index.ts'
+import { etcd } from '../../../src/drivers/etcd/index.ts'
+import { makeInstance } from '../../../src/holdfast.ts'
 import { type Cluster, startCluster } from './cluster.ts'
 import { Recorder } from './record.ts'
 
@@ -107,4 +109,17 @@ test('a client without a certificate is refused by the server', async () => {
     .range({ key: b('k') })
     .catch((e: unknown) => e)
   expect(error).toBeInstanceOf(EtcdUnreachableError)
+})
+
+test('locks over TLS: a waiter of another client is told', async () => {
+  const url = `etcds://${cluster.endpoints.map((endpoint) => new URL(endpoint).host).join(',')}`
+  const [one, other] = await Promise.all(
+    [0, 1].map(async () => makeInstance(await etcd({ url, tls }), { ttlMs: 60_000 })),
+  )
+  onTestFinished(async () => void (await Promise.all([one?.close(), other?.close()])))
+  const held = await one?.mutex('secret').acquire()
+  const next = other?.mutex('secret').acquire()
+  expect(await other?.mutex('secret').tryAcquire()).toBeNull()
+  expect(await held?.release()).toBe(true)
+  expect(await (await next)?.release()).toBe(true)
 })
