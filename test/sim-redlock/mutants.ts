@@ -17,8 +17,8 @@ export const MUTANTS: Planted[] = [
     name: 'the token is simply the largest, and not written back',
     seed: 36,
     file: ROUNDS,
-    find: 'const agreed = tally.agreed\n',
-    replace: 'const agreed = Math.max(...tally.votes.values())\n',
+    find: 'claim.token = tally.agreed\n',
+    replace: 'claim.token = Math.max(...tally.tokens)\n',
   },
   {
     name: 'half the votes are enough',
@@ -109,6 +109,6 @@ export const MUTANTS: Planted[] = [
     seed: 58,
     file: 'src/drivers/redlock/tally.ts',
     find: 'else if (code === CODE.gone) this.gone.push(voter)',
-    replace: 'else if (code === CODE.gone) this.votes.set(voter, token)',
+    replace: 'else if (code === CODE.gone) this.#vote(voter, token)',
   },
 ]

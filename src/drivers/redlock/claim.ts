@@ -1,8 +1,11 @@
 /** This process's side of one place: which servers were asked for it, and which are thought to vote for it. */
 import type { Entry, Wake } from '../../driver.ts'
+import { VoterSet } from './voter-set.ts'
 
 export class Claim {
   readonly entry: Entry
+  /** Of the line, on every server. */
+  readonly key: string
   /** Chosen once, and the same on every server: who comes first gets the votes of who comes later and does not hold. */
   readonly priority: number
   /** The latest question asked about it; a server ignores what belongs to an older one. See begin(). */
@@ -19,19 +22,20 @@ export class Claim {
   /** A round is under way: its outcome may rest on votes that must not be given back now. */
   isBusy: boolean = false
   /** Servers that vote for it, as far as was heard. */
-  readonly votes: Set<number> = new Set()
+  readonly votes: VoterSet = new VoterSet()
   /** Servers on which an earlier one waits for our vote. */
-  readonly rivals: Set<number> = new Set()
+  readonly rivals: VoterSet = new VoterSet()
   /** When each server, by its own clock, said what was pushed last since the current round began (µs). */
-  readonly #pushedAt: number[] = []
+  #pushedAt: number[] | null = null
   /** Servers that were asked to enter it and have not answered: the request may still be on its way. */
-  readonly asked: Set<number> = new Set()
+  readonly asked: VoterSet = new VoterSet()
   /** Those of them that erred: they will not answer any more, and may have done it all the same. */
-  readonly erred: Set<number> = new Set()
+  readonly erred: VoterSet = new VoterSet()
   wake: Wake | null = null
 
-  constructor(entry: Entry, priority: number, isForeign = false) {
+  constructor(entry: Entry, key: string, priority: number, isForeign = false) {
     this.entry = entry
+    this.key = key
     this.priority = priority
     this.isForeign = isForeign
   }
@@ -39,11 +43,12 @@ export class Claim {
   /** A new question to all: what its answers say is newer than whatever was pushed until now. */
   begin(round: number): void {
     this.round = round
-    this.#pushedAt.length = 0
+    this.#pushedAt = null
   }
 
   /** A server has told, unasked, that it votes for the place; maybe that an earlier one waits for that vote. */
   pushed(voter: number, at: number, isRivalled: boolean): void {
+    this.#pushedAt ??= []
     this.#pushedAt[voter] = at
     this.votes.add(voter)
     if (isRivalled) this.rivals.add(voter)
@@ -54,7 +59,7 @@ export class Claim {
    * and the answer a moment later. Believed last, it would undo the vote, and its owner would sleep until the net catches it.
    */
   answered(voter: number, at: number, hasVote: boolean, isRivalled: boolean): void {
-    const pushedAt = this.#pushedAt[voter]
+    const pushedAt = this.#pushedAt?.[voter]
     if (pushedAt !== undefined && at < pushedAt) return
     if (hasVote) this.votes.add(voter)
     else this.votes.delete(voter)

@@ -10,6 +10,9 @@ import type { Wire } from './wire.ts'
 /** Clocks of servers further apart than this make their votes doubtful: one of them has jumped before we came. */
 const FAR_MS = 1_000
 
+/** Clocks drift by less than a microsecond in so long. */
+const OFFSET_MS = 5
+
 /** A quorum has joined: how long the first use waits for the others. */
 const JOIN_GRACE_MS = 100
 
@@ -37,6 +40,9 @@ export class Council implements VoterOwner {
   readonly #settings: Settings
   #longestMs: number
   #proposed = 0
+  /** The median of the servers' clocks, minus ours, and until when it is good enough. */
+  #offsetMs = 0
+  #offsetUntil = Number.NEGATIVE_INFINITY
   readonly #waiting = new Set<() => void>()
 
   constructor(wires: readonly Wire[], marker: string, settings: Settings, runtime: Runtime) {
@@ -97,9 +103,13 @@ export class Council implements VoterOwner {
    * server's wrong clock does not count; only the median is taken.
    */
   propose(): number {
-    const offsets = this.voters.filter(({ clock }) => clock.isKnown).map(({ clock }) => clock.offsetMs)
-    const median = offsets.toSorted((a, b) => a - b)[Math.floor((offsets.length - 1) / 2)] ?? 0
-    this.#proposed = Math.max(this.#proposed + 1, Math.floor((this.runtime.now() + median) * 1_000))
+    const now = this.runtime.now()
+    if (now >= this.#offsetUntil) {
+      const offsets = this.voters.filter(({ clock }) => clock.isKnown).map(({ clock }) => clock.offsetMs)
+      this.#offsetMs = offsets.toSorted((a, b) => a - b)[Math.floor((offsets.length - 1) / 2)] ?? 0
+      this.#offsetUntil = now + (offsets.length === this.voters.length ? OFFSET_MS : 0)
+    }
+    this.#proposed = Math.max(this.#proposed + 1, Math.floor((now + this.#offsetMs) * 1_000))
     return this.#proposed
   }
 
@@ -167,6 +177,7 @@ export class Council implements VoterOwner {
     const alike = this.voters.filter(({ jumpMs }) => jumpMs !== 0 && Math.abs(jumpMs - byMs) <= JUMP_MS)
     if (alike.length >= this.quorum) {
       this.era++
+      this.#offsetUntil = Number.NEGATIVE_INFINITY
       for (const one of this.voters) {
         one.jumpMs = 0
         one.clock.reset()

@@ -98,7 +98,7 @@ export class RedlockDriver implements Driver {
     }
     let claim = this.#claims.get(entry.id)
     if (claim === undefined || claim.isOver) {
-      claim = new Claim(entry, this.#council.propose())
+      claim = new Claim(entry, this.#keys.line(entry.line)[0], this.#council.propose())
       claim.wake = this.#wakes.get(entry.id) ?? null
       this.#claims.set(entry.id, claim)
       if (++this.#entered % SWEEP_EVERY === 0) this.#sweep()
@@ -112,7 +112,7 @@ export class RedlockDriver implements Driver {
       const known = this.#claims.get(entry.id)
       if (known !== undefined) return known
       // Entered by another client of the same process, or long ago: the servers know.
-      const claim = new Claim(entry, this.#council.propose(), true)
+      const claim = new Claim(entry, this.#keys.line(entry.line)[0], this.#council.propose(), true)
       claim.wake = this.#wakes.get(entry.id) ?? null
       this.#claims.set(entry.id, claim)
       return claim

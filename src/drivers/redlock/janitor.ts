@@ -11,6 +11,7 @@ interface Debt {
 }
 
 const RETRY_MS = 200
+const NONE: readonly string[] = []
 
 export class Janitor {
   readonly #runtime: Runtime
@@ -37,15 +38,18 @@ export class Janitor {
 
   /** What is still to be left on that server in that line: the next enter there does it on its way. */
   owed(voter: Voter, line: string): readonly string[] {
-    const debts = this.#debts.get(voter)?.get(line)
-    return debts === undefined ? [] : [...debts.keys()]
+    const debts = this.#debts.size === 0 ? undefined : this.#debts.get(voter)?.get(line)
+    return debts === undefined ? NONE : [...debts.keys()]
   }
 
   paid(voter: Voter, line: string, ids: readonly string[]): void {
+    if (this.#debts.size === 0) return
     const lines = this.#debts.get(voter)
     const debts = lines?.get(line)
     for (const id of ids) debts?.delete(id)
-    if (debts?.size === 0) lines?.delete(line)
+    if (debts?.size !== 0) return
+    lines?.delete(line)
+    if (lines?.size === 0) this.#debts.delete(voter)
   }
 
   /** The server can be asked again. */

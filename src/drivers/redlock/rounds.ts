@@ -9,7 +9,7 @@ import type { Claim } from './claim.ts'
 import type { Council } from './council.ts'
 import type { Janitor } from './janitor.ts'
 import { poll } from './poll.ts'
-import { type Ballot, ballotIn, CODE, Tally } from './tally.ts'
+import { type Ballot, ballotIn, CODE, type Outcome, Tally } from './tally.ts'
 import type { Items, Voter } from './voter.ts'
 
 /** How soon a waiter asks again by itself: soon when the votes are split, else only in case a push was lost. */
@@ -54,8 +54,9 @@ export class Rounds {
     const { voters, quorum, runtime } = this.#council
     const since = instant(runtime)
     const { era } = this.#council
+    // In the first round the priority is as good a proposal as any: it was made just now.
+    const proposed = claim.token ?? (claim.round === 0 ? claim.priority : this.#council.propose())
     const round = this.#next(claim)
-    const proposed = claim.token ?? this.#council.propose()
     const tally = new Tally(voters.length, quorum, false)
     claim.isBusy = true
     await poll({
@@ -128,6 +129,7 @@ export class Rounds {
     if (claim !== undefined) claim.isOver = true
     // An id that another client entered is left whatever it was asked last.
     const round = claim === undefined ? Number.MAX_SAFE_INTEGER : claim.round
+    const key = claim?.key ?? this.#keys.line(entry.line)[0]
     let left = 0
     const errors: Error[] = []
     await poll({
@@ -137,7 +139,7 @@ export class Rounds {
       send: (voter) => {
         // On one connection a leave comes behind its own enter; only one that erred may still be under way on an older one.
         const isDoubted = claim === undefined || claim.erred.has(voter.index)
-        return this.leaveAt(voter, entry, { isDoubted, afterMs, round })
+        return this.leaveAt(voter, entry, { isDoubted, afterMs, round }, key)
       },
       hear: () => void left++,
       miss: (voter, error) => {
@@ -150,9 +152,9 @@ export class Rounds {
     if (left < quorum) throw this.#council.unreachable(errors, entry.line)
   }
 
-  leaveAt(voter: Voter, entry: Entry, how: Leaving): Promise<Items> {
+  leaveAt(voter: Voter, entry: Entry, how: Leaving, key: string = this.#keys.line(entry.line)[0]): Promise<Items> {
     const args = [this.#retentionMs, entry.id, entry.ttlMs, how.isDoubted ? 1 : 0, how.afterMs, how.round]
-    return voter.ask('leave', [this.#keys.line(entry.line)[0]], args)
+    return voter.ask('leave', [key], args)
   }
 
   /** A server asks for our vote back, for somebody who came earlier. */
@@ -164,27 +166,29 @@ export class Rounds {
     return claim.token === null ? [this.#council.propose(), 0] : [claim.token, 1]
   }
 
-  async #enterAt(voter: Voter, claim: Claim, proposed: number, round: number, wait: boolean): Promise<Items> {
+  #enterAt(voter: Voter, claim: Claim, proposed: number, round: number, wait: boolean): Promise<Items> {
     const { line, id, weight, capacity, ttlMs, data } = claim.entry
     this.#janitor.paid(voter, line, [id])
     const owed = this.#janitor.owed(voter, line)
     const isFixed = claim.token === null ? 0 : 1
     const args: Argument[] = [this.#retentionMs, id, weight, capacity, ttlMs, claim.priority, proposed, isFixed, round]
-    args.push(wait ? 1 : 0, this.#inbox, data, ...owed)
+    args.push(wait ? 1 : 0, this.#inbox, data)
+    for (const debt of owed) args.push(debt)
     if (voter.phase === 'ready') claim.asked.add(voter.index)
-    let items: Items
-    try {
-      items = await voter.ask('enter', [this.#keys.line(line)[0]], args)
-    } catch (error) {
-      claim.erred.add(voter.index)
-      // Given up meanwhile; the server may have done it all the same, and will not tell any more.
-      if (claim.isOver) this.#janitor.add(voter, claim.entry, round)
-      throw error
-    }
-    claim.asked.delete(voter.index)
-    claim.erred.delete(voter.index)
-    if (owed.length > 0) this.#janitor.paid(voter, line, owed)
-    return items
+    return voter.ask('enter', [claim.key], args).then(
+      (items) => {
+        claim.asked.delete(voter.index)
+        claim.erred.delete(voter.index)
+        if (owed.length > 0) this.#janitor.paid(voter, line, owed)
+        return items
+      },
+      (error: unknown) => {
+        claim.erred.add(voter.index)
+        // Given up meanwhile; the server may have done it all the same, and will not tell any more.
+        if (claim.isOver) this.#janitor.add(voter, claim.entry, round)
+        throw error
+      },
+    )
   }
 
   /** Every answer, late ones too, tells which servers vote for the place. */
@@ -201,16 +205,22 @@ export class Rounds {
     if (claim.votes.size >= this.#council.quorum) claim.wake?.()
   }
 
-  async #conclude(claim: Claim, tally: Tally, since: Instant, era: number): Promise<Place | null> {
-    const { entry } = claim
-    let outcome = tally.end()
+  #conclude(claim: Claim, tally: Tally, since: Instant, era: number): Place | null | Promise<Place | null> {
+    const outcome = tally.end()
     if (era !== this.#council.era) {
       claim.isBusy = false
       throw new StoreUnreachableError('this process stood still while the servers were asked; they are asked again', {
-        line: entry.line,
+        line: claim.entry.line,
       })
     }
-    if (outcome === 'granted' && claim.token === null) outcome = await this.#settle(claim, tally)
+    if (outcome !== 'granted' || claim.token !== null) return this.#end(claim, tally, since, outcome)
+    claim.token = tally.agreed
+    if (claim.token !== null) return this.#end(claim, tally, since, 'granted')
+    return this.#settle(claim, tally).then((settled) => this.#end(claim, tally, since, settled))
+  }
+
+  #end(claim: Claim, tally: Tally, since: Instant, outcome: Outcome): Place | null {
+    const { entry } = claim
     claim.isBusy = false
     switch (outcome) {
       case 'granted':
@@ -244,18 +254,13 @@ export class Rounds {
   }
 
   /**
-   * Agrees on the token of a new holder. If a quorum answered the same one, that is it, and each of them remembers it beside
+   * Agrees on the token of a new holder. If a quorum answered the same one, that was it, and each of them remembers it beside
    * our vote. Else the largest is written back, and a server counts only if our vote still lives there, as its script says in
    * the same step: any later holder needs one of those servers, gets its vote after ours has ended there, and so a larger token.
    */
   async #settle(claim: Claim, tally: Tally): Promise<'granted' | 'unreachable' | 'waiting'> {
-    const agreed = tally.agreed
-    if (agreed !== null) {
-      claim.token = agreed
-      return 'granted'
-    }
     const { voters, quorum, runtime } = this.#council
-    const largest = Math.max(...tally.votes.values())
+    const largest = Math.max(...tally.tokens)
     const round = this.#next(claim)
     const args = [this.#retentionMs, 1, claim.entry.id, largest, 1, round]
     const written = new Tally(voters.length, quorum, false)
@@ -263,7 +268,7 @@ export class Rounds {
       voters,
       runtime,
       limitMs: Math.min(this.#limitMs, claim.entry.ttlMs / 3),
-      send: (voter) => voter.ask('touch', [this.#keys.line(claim.entry.line)[0]], args),
+      send: (voter) => voter.ask('touch', [claim.key], args),
       hear: (voter, items) => {
         const ballot = ballotIn(items, 0)
         written.hear(voter.index, ballot)
@@ -284,14 +289,11 @@ export class Rounds {
   /** Without a majority, a vote that an earlier one waits for is given back: so the first in line collects them all. */
   #yieldVotes(claim: Claim): void {
     if (claim.isGranted || claim.isForeign || claim.isOver || claim.isBusy) return
-    for (const index of claim.rivals) {
-      const voter = this.#council.voters[index]
-      claim.rivals.delete(index)
-      if (voter === undefined || !claim.votes.delete(index)) continue
+    if (claim.rivals.size === 0) return
+    for (const voter of this.#council.voters) {
+      if (!claim.rivals.delete(voter.index) || !claim.votes.delete(voter.index)) continue
       const args = [this.#retentionMs, claim.entry.id, claim.round]
-      voter
-        .ask('yield', [this.#keys.line(claim.entry.line)[0]], args)
-        .catch((error: unknown) => diagnostics.failed(claim.entry.line, error))
+      voter.ask('yield', [claim.key], args).catch((error: unknown) => diagnostics.failed(claim.entry.line, error))
     }
   }
 

@@ -8,11 +8,12 @@ local STEP_BACK = 250
 local function readMarker(key)
 local raw = redis.call('GET', key)
 if not raw then return nil end
-local fine, marker = pcall(cmsgpack.unpack, raw)
-if fine and type(marker) == 'table' and marker[1] == 'hfm' then return marker end
+local silentUntil, latest, longest = tonumber(string.sub(raw, 4, 16)), tonumber(string.sub(raw, 17, 29)), tonumber(string.sub(raw, 30, 42))
+if string.sub(raw, 1, 3) ~= 'hfm' or not (silentUntil and latest and longest) then return nil end
+return { 'hfm', string.sub(raw, 43), longest, silentUntil, latest }
 end
 local function writeMarker(key, run, longest, silentUntil)
-redis.call('SET', key, cmsgpack.pack({ 'hfm', run, longest, silentUntil, now }))
+redis.call('SET', key, string.format('hfm%013.0f%013.0f%013.0f%s', silentUntil, now, longest, run))
 end
 local function thisRun()
 return string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')
@@ -63,11 +64,12 @@ local STEP_BACK = 250
 local function readMarker(key)
 local raw = redis.call('GET', key)
 if not raw then return nil end
-local fine, marker = pcall(cmsgpack.unpack, raw)
-if fine and type(marker) == 'table' and marker[1] == 'hfm' then return marker end
+local silentUntil, latest, longest = tonumber(string.sub(raw, 4, 16)), tonumber(string.sub(raw, 17, 29)), tonumber(string.sub(raw, 30, 42))
+if string.sub(raw, 1, 3) ~= 'hfm' or not (silentUntil and latest and longest) then return nil end
+return { 'hfm', string.sub(raw, 43), longest, silentUntil, latest }
 end
 local function writeMarker(key, run, longest, silentUntil)
-redis.call('SET', key, cmsgpack.pack({ 'hfm', run, longest, silentUntil, now }))
+redis.call('SET', key, string.format('hfm%013.0f%013.0f%013.0f%s', silentUntil, now, longest, run))
 end
 local function thisRun()
 return string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')
@@ -96,6 +98,19 @@ local AHEAD = 60000000
 local function loadLine(key)
 local raw = redis.call('GET', key)
 if not raw then return { key = key, last = 0, observed = 0, places = {}, graves = {}, pushes = {} } end
+local kind = string.sub(raw, 1, 3)
+if kind == 'hfe' then
+return { key = key, last = tonumber(string.sub(raw, 4)), observed = 0, places = {}, graves = {}, pushes = {} }
+elseif kind == 'hf1' then
+local round, token, priority, weight, capacity, ttl, inbox, data =
+string.match(raw, '^ (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (.*)$', 49)
+token = tonumber(token)
+local place = {
+string.sub(raw, 17, 48), tonumber(priority), tonumber(weight), tonumber(capacity), tonumber(ttl),
+tonumber(string.sub(raw, 4, 16)), 1, token, 0, tonumber(round), 0, inbox, data,
+}
+return { key = key, last = token, observed = 0, places = { place }, graves = {}, pushes = {} }
+end
 local fine, line = pcall(cmsgpack.unpack, raw)
 if not fine or type(line) ~= 'table' or line[1] ~= 'hfl' then
 error('WRONGTYPE another program keeps something under the key ' .. key)
@@ -104,6 +119,10 @@ return { key = key, last = line[2], observed = line[3], places = line[4], graves
 end
 local function saveLine(line, retention)
 if not line.dirty then return end
+if #line.places == 0 and #line.graves == 0 and line.observed <= now then
+redis.call('SET', line.key, string.format('hfe%.0f', line.last), 'PX', retention)
+return
+end
 local latest = math.max(now, line.observed)
 for _, place in ipairs(line.places) do latest = math.max(latest, place[LAPSE]) end
 for i = 2, #line.graves, 2 do latest = math.max(latest, line.graves[i]) end
@@ -235,14 +254,34 @@ local micros = time[1] * 1000000 + time[2]
 local now = math.floor(micros / 1000)
 local TICK = 100
 local STEP_BACK = 250
+local mark, known = redis.call('GET', KEYS[1]), redis.call('GET', KEYS[2])
+if mark and string.sub(mark, 43) == ARGV[1] and #ARGV == 14 and #ARGV[4] == 32 and ARGV[10] == '0' then
+local latest = tonumber(string.sub(mark, 17, 29))
+local last = not known and 0 or string.sub(known, 1, 3) == 'hfe' and tonumber(string.sub(known, 4))
+local token = tonumber(ARGV[9])
+if
+last and latest and now >= latest - STEP_BACK and now <= latest + TICK and string.sub(mark, 4, 16) + 0 <= now
+and token > last and token <= micros + 60000000
+then
+local lives = 1 + ARGV[7]
+redis.call(
+'SET', KEYS[2],
+string.format('hf1%013.0f', now + lives) .. ARGV[4] .. ' ' .. ARGV[11] .. ' ' .. ARGV[9] .. ' ' .. ARGV[8] .. ' ' .. ARGV[5] .. ' '
+.. ARGV[6] .. ' ' .. ARGV[7] .. ' ' .. ARGV[13] .. ' ' .. ARGV[14],
+'PX', lives + ARGV[3]
+)
+return { micros, 0, 1, token, 0, 0, -1 }
+end
+end
 local function readMarker(key)
 local raw = redis.call('GET', key)
 if not raw then return nil end
-local fine, marker = pcall(cmsgpack.unpack, raw)
-if fine and type(marker) == 'table' and marker[1] == 'hfm' then return marker end
+local silentUntil, latest, longest = tonumber(string.sub(raw, 4, 16)), tonumber(string.sub(raw, 17, 29)), tonumber(string.sub(raw, 30, 42))
+if string.sub(raw, 1, 3) ~= 'hfm' or not (silentUntil and latest and longest) then return nil end
+return { 'hfm', string.sub(raw, 43), longest, silentUntil, latest }
 end
 local function writeMarker(key, run, longest, silentUntil)
-redis.call('SET', key, cmsgpack.pack({ 'hfm', run, longest, silentUntil, now }))
+redis.call('SET', key, string.format('hfm%013.0f%013.0f%013.0f%s', silentUntil, now, longest, run))
 end
 local function thisRun()
 return string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')
@@ -271,6 +310,19 @@ local AHEAD = 60000000
 local function loadLine(key)
 local raw = redis.call('GET', key)
 if not raw then return { key = key, last = 0, observed = 0, places = {}, graves = {}, pushes = {} } end
+local kind = string.sub(raw, 1, 3)
+if kind == 'hfe' then
+return { key = key, last = tonumber(string.sub(raw, 4)), observed = 0, places = {}, graves = {}, pushes = {} }
+elseif kind == 'hf1' then
+local round, token, priority, weight, capacity, ttl, inbox, data =
+string.match(raw, '^ (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (.*)$', 49)
+token = tonumber(token)
+local place = {
+string.sub(raw, 17, 48), tonumber(priority), tonumber(weight), tonumber(capacity), tonumber(ttl),
+tonumber(string.sub(raw, 4, 16)), 1, token, 0, tonumber(round), 0, inbox, data,
+}
+return { key = key, last = token, observed = 0, places = { place }, graves = {}, pushes = {} }
+end
 local fine, line = pcall(cmsgpack.unpack, raw)
 if not fine or type(line) ~= 'table' or line[1] ~= 'hfl' then
 error('WRONGTYPE another program keeps something under the key ' .. key)
@@ -279,6 +331,10 @@ return { key = key, last = line[2], observed = line[3], places = line[4], graves
 end
 local function saveLine(line, retention)
 if not line.dirty then return end
+if #line.places == 0 and #line.graves == 0 and line.observed <= now then
+redis.call('SET', line.key, string.format('hfe%.0f', line.last), 'PX', retention)
+return
+end
 local latest = math.max(now, line.observed)
 for _, place in ipairs(line.places) do latest = math.max(latest, place[LAPSE]) end
 for i = 2, #line.graves, 2 do latest = math.max(latest, line.graves[i]) end
@@ -446,11 +502,12 @@ local STEP_BACK = 250
 local function readMarker(key)
 local raw = redis.call('GET', key)
 if not raw then return nil end
-local fine, marker = pcall(cmsgpack.unpack, raw)
-if fine and type(marker) == 'table' and marker[1] == 'hfm' then return marker end
+local silentUntil, latest, longest = tonumber(string.sub(raw, 4, 16)), tonumber(string.sub(raw, 17, 29)), tonumber(string.sub(raw, 30, 42))
+if string.sub(raw, 1, 3) ~= 'hfm' or not (silentUntil and latest and longest) then return nil end
+return { 'hfm', string.sub(raw, 43), longest, silentUntil, latest }
 end
 local function writeMarker(key, run, longest, silentUntil)
-redis.call('SET', key, cmsgpack.pack({ 'hfm', run, longest, silentUntil, now }))
+redis.call('SET', key, string.format('hfm%013.0f%013.0f%013.0f%s', silentUntil, now, longest, run))
 end
 local function thisRun()
 return string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')
@@ -491,14 +548,30 @@ local micros = time[1] * 1000000 + time[2]
 local now = math.floor(micros / 1000)
 local TICK = 100
 local STEP_BACK = 250
+local mark, known = redis.call('GET', KEYS[1]), redis.call('GET', KEYS[2])
+if
+mark and known and string.sub(mark, 43) == ARGV[1] and string.sub(known, 1, 3) == 'hf1' and string.sub(known, 17, 48) == ARGV[4]
+and ARGV[6] == '0' and ARGV[7] == '0'
+then
+local latest = tonumber(string.sub(mark, 17, 29))
+local round, token = string.match(known, '^ (%d+) (%d+)', 49)
+if
+latest and now >= latest - STEP_BACK and now <= latest + TICK and string.sub(mark, 4, 16) + 0 <= now
+and string.sub(known, 4, 16) + 0 > now and round + 0 <= ARGV[8] + 0
+then
+redis.call('SET', KEYS[2], 'hfe' .. token, 'PX', ARGV[3])
+return { micros, 0, 1 }
+end
+end
 local function readMarker(key)
 local raw = redis.call('GET', key)
 if not raw then return nil end
-local fine, marker = pcall(cmsgpack.unpack, raw)
-if fine and type(marker) == 'table' and marker[1] == 'hfm' then return marker end
+local silentUntil, latest, longest = tonumber(string.sub(raw, 4, 16)), tonumber(string.sub(raw, 17, 29)), tonumber(string.sub(raw, 30, 42))
+if string.sub(raw, 1, 3) ~= 'hfm' or not (silentUntil and latest and longest) then return nil end
+return { 'hfm', string.sub(raw, 43), longest, silentUntil, latest }
 end
 local function writeMarker(key, run, longest, silentUntil)
-redis.call('SET', key, cmsgpack.pack({ 'hfm', run, longest, silentUntil, now }))
+redis.call('SET', key, string.format('hfm%013.0f%013.0f%013.0f%s', silentUntil, now, longest, run))
 end
 local function thisRun()
 return string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')
@@ -527,6 +600,19 @@ local AHEAD = 60000000
 local function loadLine(key)
 local raw = redis.call('GET', key)
 if not raw then return { key = key, last = 0, observed = 0, places = {}, graves = {}, pushes = {} } end
+local kind = string.sub(raw, 1, 3)
+if kind == 'hfe' then
+return { key = key, last = tonumber(string.sub(raw, 4)), observed = 0, places = {}, graves = {}, pushes = {} }
+elseif kind == 'hf1' then
+local round, token, priority, weight, capacity, ttl, inbox, data =
+string.match(raw, '^ (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (.*)$', 49)
+token = tonumber(token)
+local place = {
+string.sub(raw, 17, 48), tonumber(priority), tonumber(weight), tonumber(capacity), tonumber(ttl),
+tonumber(string.sub(raw, 4, 16)), 1, token, 0, tonumber(round), 0, inbox, data,
+}
+return { key = key, last = token, observed = 0, places = { place }, graves = {}, pushes = {} }
+end
 local fine, line = pcall(cmsgpack.unpack, raw)
 if not fine or type(line) ~= 'table' or line[1] ~= 'hfl' then
 error('WRONGTYPE another program keeps something under the key ' .. key)
@@ -535,6 +621,10 @@ return { key = key, last = line[2], observed = line[3], places = line[4], graves
 end
 local function saveLine(line, retention)
 if not line.dirty then return end
+if #line.places == 0 and #line.graves == 0 and line.observed <= now then
+redis.call('SET', line.key, string.format('hfe%.0f', line.last), 'PX', retention)
+return
+end
 local latest = math.max(now, line.observed)
 for _, place in ipairs(line.places) do latest = math.max(latest, place[LAPSE]) end
 for i = 2, #line.graves, 2 do latest = math.max(latest, line.graves[i]) end
@@ -670,11 +760,12 @@ local STEP_BACK = 250
 local function readMarker(key)
 local raw = redis.call('GET', key)
 if not raw then return nil end
-local fine, marker = pcall(cmsgpack.unpack, raw)
-if fine and type(marker) == 'table' and marker[1] == 'hfm' then return marker end
+local silentUntil, latest, longest = tonumber(string.sub(raw, 4, 16)), tonumber(string.sub(raw, 17, 29)), tonumber(string.sub(raw, 30, 42))
+if string.sub(raw, 1, 3) ~= 'hfm' or not (silentUntil and latest and longest) then return nil end
+return { 'hfm', string.sub(raw, 43), longest, silentUntil, latest }
 end
 local function writeMarker(key, run, longest, silentUntil)
-redis.call('SET', key, cmsgpack.pack({ 'hfm', run, longest, silentUntil, now }))
+redis.call('SET', key, string.format('hfm%013.0f%013.0f%013.0f%s', silentUntil, now, longest, run))
 end
 local function thisRun()
 return string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')
@@ -703,6 +794,19 @@ local AHEAD = 60000000
 local function loadLine(key)
 local raw = redis.call('GET', key)
 if not raw then return { key = key, last = 0, observed = 0, places = {}, graves = {}, pushes = {} } end
+local kind = string.sub(raw, 1, 3)
+if kind == 'hfe' then
+return { key = key, last = tonumber(string.sub(raw, 4)), observed = 0, places = {}, graves = {}, pushes = {} }
+elseif kind == 'hf1' then
+local round, token, priority, weight, capacity, ttl, inbox, data =
+string.match(raw, '^ (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (.*)$', 49)
+token = tonumber(token)
+local place = {
+string.sub(raw, 17, 48), tonumber(priority), tonumber(weight), tonumber(capacity), tonumber(ttl),
+tonumber(string.sub(raw, 4, 16)), 1, token, 0, tonumber(round), 0, inbox, data,
+}
+return { key = key, last = token, observed = 0, places = { place }, graves = {}, pushes = {} }
+end
 local fine, line = pcall(cmsgpack.unpack, raw)
 if not fine or type(line) ~= 'table' or line[1] ~= 'hfl' then
 error('WRONGTYPE another program keeps something under the key ' .. key)
@@ -711,6 +815,10 @@ return { key = key, last = line[2], observed = line[3], places = line[4], graves
 end
 local function saveLine(line, retention)
 if not line.dirty then return end
+if #line.places == 0 and #line.graves == 0 and line.observed <= now then
+redis.call('SET', line.key, string.format('hfe%.0f', line.last), 'PX', retention)
+return
+end
 local latest = math.max(now, line.observed)
 for _, place in ipairs(line.places) do latest = math.max(latest, place[LAPSE]) end
 for i = 2, #line.graves, 2 do latest = math.max(latest, line.graves[i]) end
@@ -832,11 +940,12 @@ local STEP_BACK = 250
 local function readMarker(key)
 local raw = redis.call('GET', key)
 if not raw then return nil end
-local fine, marker = pcall(cmsgpack.unpack, raw)
-if fine and type(marker) == 'table' and marker[1] == 'hfm' then return marker end
+local silentUntil, latest, longest = tonumber(string.sub(raw, 4, 16)), tonumber(string.sub(raw, 17, 29)), tonumber(string.sub(raw, 30, 42))
+if string.sub(raw, 1, 3) ~= 'hfm' or not (silentUntil and latest and longest) then return nil end
+return { 'hfm', string.sub(raw, 43), longest, silentUntil, latest }
 end
 local function writeMarker(key, run, longest, silentUntil)
-redis.call('SET', key, cmsgpack.pack({ 'hfm', run, longest, silentUntil, now }))
+redis.call('SET', key, string.format('hfm%013.0f%013.0f%013.0f%s', silentUntil, now, longest, run))
 end
 local function thisRun()
 return string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')
@@ -892,11 +1001,12 @@ local STEP_BACK = 250
 local function readMarker(key)
 local raw = redis.call('GET', key)
 if not raw then return nil end
-local fine, marker = pcall(cmsgpack.unpack, raw)
-if fine and type(marker) == 'table' and marker[1] == 'hfm' then return marker end
+local silentUntil, latest, longest = tonumber(string.sub(raw, 4, 16)), tonumber(string.sub(raw, 17, 29)), tonumber(string.sub(raw, 30, 42))
+if string.sub(raw, 1, 3) ~= 'hfm' or not (silentUntil and latest and longest) then return nil end
+return { 'hfm', string.sub(raw, 43), longest, silentUntil, latest }
 end
 local function writeMarker(key, run, longest, silentUntil)
-redis.call('SET', key, cmsgpack.pack({ 'hfm', run, longest, silentUntil, now }))
+redis.call('SET', key, string.format('hfm%013.0f%013.0f%013.0f%s', silentUntil, now, longest, run))
 end
 local function thisRun()
 return string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')
@@ -934,11 +1044,12 @@ local STEP_BACK = 250
 local function readMarker(key)
 local raw = redis.call('GET', key)
 if not raw then return nil end
-local fine, marker = pcall(cmsgpack.unpack, raw)
-if fine and type(marker) == 'table' and marker[1] == 'hfm' then return marker end
+local silentUntil, latest, longest = tonumber(string.sub(raw, 4, 16)), tonumber(string.sub(raw, 17, 29)), tonumber(string.sub(raw, 30, 42))
+if string.sub(raw, 1, 3) ~= 'hfm' or not (silentUntil and latest and longest) then return nil end
+return { 'hfm', string.sub(raw, 43), longest, silentUntil, latest }
 end
 local function writeMarker(key, run, longest, silentUntil)
-redis.call('SET', key, cmsgpack.pack({ 'hfm', run, longest, silentUntil, now }))
+redis.call('SET', key, string.format('hfm%013.0f%013.0f%013.0f%s', silentUntil, now, longest, run))
 end
 local function thisRun()
 return string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')
@@ -967,6 +1078,19 @@ local AHEAD = 60000000
 local function loadLine(key)
 local raw = redis.call('GET', key)
 if not raw then return { key = key, last = 0, observed = 0, places = {}, graves = {}, pushes = {} } end
+local kind = string.sub(raw, 1, 3)
+if kind == 'hfe' then
+return { key = key, last = tonumber(string.sub(raw, 4)), observed = 0, places = {}, graves = {}, pushes = {} }
+elseif kind == 'hf1' then
+local round, token, priority, weight, capacity, ttl, inbox, data =
+string.match(raw, '^ (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (.*)$', 49)
+token = tonumber(token)
+local place = {
+string.sub(raw, 17, 48), tonumber(priority), tonumber(weight), tonumber(capacity), tonumber(ttl),
+tonumber(string.sub(raw, 4, 16)), 1, token, 0, tonumber(round), 0, inbox, data,
+}
+return { key = key, last = token, observed = 0, places = { place }, graves = {}, pushes = {} }
+end
 local fine, line = pcall(cmsgpack.unpack, raw)
 if not fine or type(line) ~= 'table' or line[1] ~= 'hfl' then
 error('WRONGTYPE another program keeps something under the key ' .. key)
@@ -975,6 +1099,10 @@ return { key = key, last = line[2], observed = line[3], places = line[4], graves
 end
 local function saveLine(line, retention)
 if not line.dirty then return end
+if #line.places == 0 and #line.graves == 0 and line.observed <= now then
+redis.call('SET', line.key, string.format('hfe%.0f', line.last), 'PX', retention)
+return
+end
 local latest = math.max(now, line.observed)
 for _, place in ipairs(line.places) do latest = math.max(latest, place[LAPSE]) end
 for i = 2, #line.graves, 2 do latest = math.max(latest, line.graves[i]) end
@@ -1134,11 +1262,12 @@ local STEP_BACK = 250
 local function readMarker(key)
 local raw = redis.call('GET', key)
 if not raw then return nil end
-local fine, marker = pcall(cmsgpack.unpack, raw)
-if fine and type(marker) == 'table' and marker[1] == 'hfm' then return marker end
+local silentUntil, latest, longest = tonumber(string.sub(raw, 4, 16)), tonumber(string.sub(raw, 17, 29)), tonumber(string.sub(raw, 30, 42))
+if string.sub(raw, 1, 3) ~= 'hfm' or not (silentUntil and latest and longest) then return nil end
+return { 'hfm', string.sub(raw, 43), longest, silentUntil, latest }
 end
 local function writeMarker(key, run, longest, silentUntil)
-redis.call('SET', key, cmsgpack.pack({ 'hfm', run, longest, silentUntil, now }))
+redis.call('SET', key, string.format('hfm%013.0f%013.0f%013.0f%s', silentUntil, now, longest, run))
 end
 local function thisRun()
 return string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')
@@ -1167,6 +1296,19 @@ local AHEAD = 60000000
 local function loadLine(key)
 local raw = redis.call('GET', key)
 if not raw then return { key = key, last = 0, observed = 0, places = {}, graves = {}, pushes = {} } end
+local kind = string.sub(raw, 1, 3)
+if kind == 'hfe' then
+return { key = key, last = tonumber(string.sub(raw, 4)), observed = 0, places = {}, graves = {}, pushes = {} }
+elseif kind == 'hf1' then
+local round, token, priority, weight, capacity, ttl, inbox, data =
+string.match(raw, '^ (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (.*)$', 49)
+token = tonumber(token)
+local place = {
+string.sub(raw, 17, 48), tonumber(priority), tonumber(weight), tonumber(capacity), tonumber(ttl),
+tonumber(string.sub(raw, 4, 16)), 1, token, 0, tonumber(round), 0, inbox, data,
+}
+return { key = key, last = token, observed = 0, places = { place }, graves = {}, pushes = {} }
+end
 local fine, line = pcall(cmsgpack.unpack, raw)
 if not fine or type(line) ~= 'table' or line[1] ~= 'hfl' then
 error('WRONGTYPE another program keeps something under the key ' .. key)
@@ -1175,6 +1317,10 @@ return { key = key, last = line[2], observed = line[3], places = line[4], graves
 end
 local function saveLine(line, retention)
 if not line.dirty then return end
+if #line.places == 0 and #line.graves == 0 and line.observed <= now then
+redis.call('SET', line.key, string.format('hfe%.0f', line.last), 'PX', retention)
+return
+end
 local latest = math.max(now, line.observed)
 for _, place in ipairs(line.places) do latest = math.max(latest, place[LAPSE]) end
 for i = 2, #line.graves, 2 do latest = math.max(latest, line.graves[i]) end
@@ -1305,11 +1451,12 @@ local STEP_BACK = 250
 local function readMarker(key)
 local raw = redis.call('GET', key)
 if not raw then return nil end
-local fine, marker = pcall(cmsgpack.unpack, raw)
-if fine and type(marker) == 'table' and marker[1] == 'hfm' then return marker end
+local silentUntil, latest, longest = tonumber(string.sub(raw, 4, 16)), tonumber(string.sub(raw, 17, 29)), tonumber(string.sub(raw, 30, 42))
+if string.sub(raw, 1, 3) ~= 'hfm' or not (silentUntil and latest and longest) then return nil end
+return { 'hfm', string.sub(raw, 43), longest, silentUntil, latest }
 end
 local function writeMarker(key, run, longest, silentUntil)
-redis.call('SET', key, cmsgpack.pack({ 'hfm', run, longest, silentUntil, now }))
+redis.call('SET', key, string.format('hfm%013.0f%013.0f%013.0f%s', silentUntil, now, longest, run))
 end
 local function thisRun()
 return string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')
@@ -1338,6 +1485,19 @@ local AHEAD = 60000000
 local function loadLine(key)
 local raw = redis.call('GET', key)
 if not raw then return { key = key, last = 0, observed = 0, places = {}, graves = {}, pushes = {} } end
+local kind = string.sub(raw, 1, 3)
+if kind == 'hfe' then
+return { key = key, last = tonumber(string.sub(raw, 4)), observed = 0, places = {}, graves = {}, pushes = {} }
+elseif kind == 'hf1' then
+local round, token, priority, weight, capacity, ttl, inbox, data =
+string.match(raw, '^ (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (.*)$', 49)
+token = tonumber(token)
+local place = {
+string.sub(raw, 17, 48), tonumber(priority), tonumber(weight), tonumber(capacity), tonumber(ttl),
+tonumber(string.sub(raw, 4, 16)), 1, token, 0, tonumber(round), 0, inbox, data,
+}
+return { key = key, last = token, observed = 0, places = { place }, graves = {}, pushes = {} }
+end
 local fine, line = pcall(cmsgpack.unpack, raw)
 if not fine or type(line) ~= 'table' or line[1] ~= 'hfl' then
 error('WRONGTYPE another program keeps something under the key ' .. key)
@@ -1346,6 +1506,10 @@ return { key = key, last = line[2], observed = line[3], places = line[4], graves
 end
 local function saveLine(line, retention)
 if not line.dirty then return end
+if #line.places == 0 and #line.graves == 0 and line.observed <= now then
+redis.call('SET', line.key, string.format('hfe%.0f', line.last), 'PX', retention)
+return
+end
 local latest = math.max(now, line.observed)
 for _, place in ipairs(line.places) do latest = math.max(latest, place[LAPSE]) end
 for i = 2, #line.graves, 2 do latest = math.max(latest, line.graves[i]) end

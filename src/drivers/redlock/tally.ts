@@ -1,5 +1,6 @@
 /** Counts the answers of one round for one place, and says as early as possible what they amount to. */
 import type { Items } from './voter.ts'
+import { VoterSet } from './voter-set.ts'
 
 /** What one server said about one place (see lua/enter.lua). */
 export interface Ballot {
@@ -36,8 +37,9 @@ export const CODE = { vote: 1, waits: 0, gone: -1, mismatch: -2, refused: -3 } a
 export type Outcome = 'granted' | 'waiting' | 'gone' | 'refused' | 'mismatch' | 'unreachable'
 
 export class Tally {
-  /** The tokens that came with the votes, by server. */
-  readonly votes: Map<number, number> = new Map()
+  readonly votes: VoterSet = new VoterSet()
+  /** Those that came with the votes. */
+  readonly tokens: number[] = []
   readonly gone: number[] = []
   readonly errors: Error[] = []
   /** Of the line, where another one was asked for. */
@@ -63,11 +65,10 @@ export class Tally {
 
   /** The token that a quorum answered, all the same; null: there is none. */
   get agreed(): number | null {
-    const counts = new Map<number, number>()
-    for (const token of this.votes.values()) {
-      const count = (counts.get(token) ?? 0) + 1
-      if (count >= this.#quorum) return token
-      counts.set(token, count)
+    for (const token of this.tokens) {
+      let same = 0
+      for (const other of this.tokens) if (other === token) same++
+      if (same >= this.#quorum) return token
     }
     return null
   }
@@ -81,7 +82,7 @@ export class Tally {
     this.#pending--
     if (wanted) this.wanted = true
     if (code === CODE.waits && earliestMs >= 0) this.earliestMs = Math.min(this.earliestMs, earliestMs)
-    if (code === CODE.vote) this.votes.set(voter, token)
+    if (code === CODE.vote) this.#vote(voter, token)
     else if (code === CODE.waits) this.#waits++
     else if (code === CODE.gone) this.gone.push(voter)
     else if (code === CODE.refused) this.#refusals++
@@ -90,6 +91,11 @@ export class Tally {
       this.capacity = token
     }
     this.outcome ??= this.#judge(this.#pending)
+  }
+
+  #vote(voter: number, token: number): void {
+    this.votes.add(voter)
+    this.tokens.push(token)
   }
 
   miss(error: Error): void {

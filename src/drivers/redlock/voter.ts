@@ -115,12 +115,25 @@ export class Voter {
   }
 
   /** One step on this server. Rejects at once when it is not connected, so that nobody waits for a dead one. */
-  async ask(step: Step, keys: readonly string[], args: readonly Argument[]): Promise<Items> {
-    if (this.trouble !== null) await this.#ready()
+  ask(step: Step, keys: readonly string[], args: readonly Argument[]): Promise<Items> {
+    if (this.trouble !== null) return this.#ready().then(() => this.#ask(step, keys, args))
+    return this.#ask(step, keys, args)
+  }
+
+  #ask(step: Step, keys: readonly string[], args: readonly Argument[]): Promise<Items> {
     const run = this.wire.tells ? this.run : ''
     const sentAt = this.#runtime.now()
-    const reply = await this.#send(step, [this.#marker, ...keys], [run, this.longestMs, ...args])
-    const [micros, silenceMs] = reply as [number, number]
+    return this.wire.run(step, [this.#marker, ...keys], [run, this.longestMs, ...args]).then(
+      (reply) => this.#read(step, run, sentAt, this.#itemsOf(reply)),
+      (error: unknown) => {
+        throw translate(error, this.wire.where)
+      },
+    )
+  }
+
+  #read(step: Step, run: string, sentAt: number, reply: Items): Items {
+    const micros = reply[0] as number
+    const silenceMs = reply[1] as number
     if (silenceMs < 0 && this.run === run) this.#strange()
     const fits = this.#fits(sentAt, micros)
     // To leave and to break takes votes away: that counts from whatever server.
@@ -212,6 +225,10 @@ export class Voter {
     } catch (error) {
       throw translate(error, this.wire.where)
     }
+    return this.#itemsOf(reply)
+  }
+
+  #itemsOf(reply: unknown): Items {
     if (Array.isArray(reply)) return reply
     throw new StoreError(`Redis at ${this.wire.where} answered a script of ours with ${typeof reply}: is it a Redis?`)
   }

@@ -2,6 +2,7 @@
 -- KEYS  the marker, the cell
 -- ARGV  run, longest ttl ms, ballot, version, ms that it lives (0: for ever), 1 and the value or 0 and '', nonce, grave ms, history
 -- Gives { time µs, silence ms, 1 if taken, promised }
+--@include clock.lua
 --@include guard.lua
 local left = silence(KEYS[1], ARGV[1], ARGV[2])
 if left ~= 0 then return { micros, left } end

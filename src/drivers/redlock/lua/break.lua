@@ -2,6 +2,7 @@
 -- KEYS  the marker, the line
 -- ARGV  run, longest ttl ms, token retention ms, 1 to remove them at once
 -- Gives { time µs, silence ms, the ids of the places that had a vote }
+--@include clock.lua
 --@include guard.lua
 --@include line.lua
 local left = silence(KEYS[1], ARGV[1], ARGV[2])

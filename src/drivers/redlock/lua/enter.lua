@@ -5,6 +5,30 @@
 -- Gives { time µs, silence ms (see guard.lua), code, token, wanted, rival, recheck ms or -1 }
 --       code 1: has the vote. 0: waits. -1: the id is dead. -2: the line has another capacity, given as token.
 --       -3: no vote is to be had, and there was no wish to wait; nothing is left.
+--@include clock.lua
+
+-- Alone: by far the most common, and done before the functions of the other cases are even made. The server may vote, nobody stands in
+-- the line, nothing is remembered of it but its last token, and the proposed one is larger.
+local mark, known = redis.call('GET', KEYS[1]), redis.call('GET', KEYS[2])
+if mark and string.sub(mark, 43) == ARGV[1] and #ARGV == 14 and #ARGV[4] == 32 and ARGV[10] == '0' then
+  local latest = tonumber(string.sub(mark, 17, 29))
+  local last = not known and 0 or string.sub(known, 1, 3) == 'hfe' and tonumber(string.sub(known, 4))
+  local token = tonumber(ARGV[9])
+  if
+    last and latest and now >= latest - STEP_BACK and now <= latest + TICK and string.sub(mark, 4, 16) + 0 <= now
+    and token > last and token <= micros + 60000000
+  then
+    local lives = 1 + ARGV[7]
+    redis.call(
+      'SET', KEYS[2],
+      string.format('hf1%013.0f', now + lives) .. ARGV[4] .. ' ' .. ARGV[11] .. ' ' .. ARGV[9] .. ' ' .. ARGV[8] .. ' ' .. ARGV[5] .. ' '
+        .. ARGV[6] .. ' ' .. ARGV[7] .. ' ' .. ARGV[13] .. ' ' .. ARGV[14],
+      'PX', lives + ARGV[3]
+    )
+    return { micros, 0, 1, token, 0, 0, -1 }
+  end
+end
+
 --@include guard.lua
 --@include line.lua
 local left = silence(KEYS[1], ARGV[1], ARGV[2])

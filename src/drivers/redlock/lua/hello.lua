@@ -4,6 +4,7 @@
 -- A join writes the marker when it is missing, or of another run: the server then gives no votes for one longest ttl.
 -- An init writes it when it is missing, and votes can be given at once: only for a first start.
 -- Gives { time µs, silence ms, run, longest ttl ms or 0, 1 if the marker was there, 1 if it was of this run }
+--@include clock.lua
 --@include guard.lua
 local run = thisRun()
 local marker = readMarker(KEYS[1])

@@ -3,6 +3,25 @@
 -- ARGV  run, longest ttl ms, token retention ms, id, ttl ms, 1 if a request to enter may still be under way,
 --       ms that the place stays, unrenewed (0: it goes at once), the round it was given up in
 -- Gives { time µs, silence ms, 1 if it was there }
+--@include clock.lua
+
+-- Alone, as in enter.lua: only its token is remembered.
+local mark, known = redis.call('GET', KEYS[1]), redis.call('GET', KEYS[2])
+if
+  mark and known and string.sub(mark, 43) == ARGV[1] and string.sub(known, 1, 3) == 'hf1' and string.sub(known, 17, 48) == ARGV[4]
+  and ARGV[6] == '0' and ARGV[7] == '0'
+then
+  local latest = tonumber(string.sub(mark, 17, 29))
+  local round, token = string.match(known, '^ (%d+) (%d+)', 49)
+  if
+    latest and now >= latest - STEP_BACK and now <= latest + TICK and string.sub(mark, 4, 16) + 0 <= now
+    and string.sub(known, 4, 16) + 0 > now and round + 0 <= ARGV[8] + 0
+  then
+    redis.call('SET', KEYS[2], 'hfe' .. token, 'PX', ARGV[3])
+    return { micros, 0, 1 }
+  end
+end
+
 --@include guard.lua
 --@include line.lua
 local left = silence(KEYS[1], ARGV[1], ARGV[2])

@@ -2,6 +2,7 @@
 -- KEYS  the marker, the line
 -- ARGV  for how many ms, token retention ms
 -- Gives { time µs }
+--@include clock.lua
 --@include guard.lua
 --@include line.lua
 local line = loadLine(KEYS[2])

@@ -3,6 +3,7 @@
 -- ARGV  run, longest ttl ms, ballot, ms that a promise about nothing is remembered
 -- Gives { time µs, silence ms, 1 if promised, promised, ballot, version, ms left (0: for ever, -1: lapsed), 1 or 0, nonce,
 --       value, history }
+--@include clock.lua
 --@include guard.lua
 local left = silence(KEYS[1], ARGV[1], ARGV[2])
 if left ~= 0 then return { micros, left } end

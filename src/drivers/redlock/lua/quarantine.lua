@@ -2,6 +2,7 @@
 -- KEYS  the marker
 -- ARGV  run, longest ttl ms
 -- Gives { time µs, silence ms }
+--@include clock.lua
 --@include guard.lua
 local left = silence(KEYS[1], ARGV[1], ARGV[2])
 if left < 0 then return { micros, left } end

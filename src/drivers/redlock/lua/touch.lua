@@ -3,6 +3,7 @@
 -- ARGV  run, longest ttl ms, token retention ms, then for each line: how many places, and for each of them
 --       id, proposed token, 1 if that is settled, round
 -- Gives { time µs, silence ms, then for each place five items as enter does; code -1: gone, or broken }
+--@include clock.lua
 --@include guard.lua
 --@include line.lua
 local left = silence(KEYS[1], ARGV[1], ARGV[2])

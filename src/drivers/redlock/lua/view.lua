@@ -2,6 +2,7 @@
 -- KEYS  the marker, the lines
 -- ARGV  places shown of each line, at most
 -- Gives { time µs, for each line a list of places: { id, priority, weight, capacity, ms left, 1 with a vote, token, data } }
+--@include clock.lua
 --@include guard.lua
 --@include line.lua
 local answer = { micros }

@@ -2,6 +2,7 @@
 -- KEYS  the marker, the line
 -- ARGV  run, longest ttl ms, token retention ms, id, the round in which the owner found that it does not hold
 -- Gives { time µs, silence ms, 1 if the vote was given back }
+--@include clock.lua
 --@include guard.lua
 --@include line.lua
 local left = silence(KEYS[1], ARGV[1], ARGV[2])
