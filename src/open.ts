@@ -38,8 +38,11 @@ const SCHEMES: Record<string, Open> = {
   'redis+sentinel': openRedis,
   'redis+cluster': openRedis,
   async redlock(url, options) {
-    const { openRedlockUrl } = await import('./drivers/redlock/open.ts')
-    return openRedlockUrl(`${url.scheme}:${url.rest}`, options, url.settings)
+    const [{ redlock }, { opened }] = await Promise.all([
+      import('./drivers/redlock/index.ts'),
+      import('./drivers/redis/opened.ts'),
+    ])
+    return opened((own) => redlock(`${url.scheme}:${url.rest}`, own), options, url.settings)
   },
 }
 
@@ -153,8 +156,11 @@ function readStore(
 }
 
 async function openRedis(url: StoreUrl, options: HoldfastOptions): Promise<Driver> {
-  const { openRedisUrl } = await import('./drivers/redis/open.ts')
-  return openRedisUrl(url, options)
+  const [{ redis }, { opened }] = await Promise.all([
+    import('./drivers/redis/index.ts'),
+    import('./drivers/redis/opened.ts'),
+  ])
+  return opened((own) => redis(`${url.scheme}:${url.rest}`, own), options, url.settings)
 }
 
 function isDriver(store: unknown): store is Driver {

@@ -7,6 +7,7 @@ import type { Settings } from './options.ts'
 import type { Confirmed, Transport, Wait } from './transport.ts'
 import { type Corkable, Turn } from './turn.ts'
 import type { Argument } from './wire/encode.ts'
+import { scanStrings } from './wire/scan.ts'
 import type { Script } from './wire/script.ts'
 
 /** The members of an ioredis client (6 or newer) that are called; a Cluster has them, too. */
@@ -30,8 +31,6 @@ export interface IoredisClient {
   /** The socket, while there is one. */
   readonly stream?: ({ unref?(): unknown } & Corkable) | null
 }
-
-const SCAN_COUNT = 500
 
 export class IoredisTransport implements Transport {
   readonly where: string
@@ -95,13 +94,7 @@ export class IoredisTransport implements Transport {
 
   async *scan(pattern: string): AsyncGenerator<readonly string[]> {
     for (const node of this.#primaries()) {
-      let cursor = '0'
-      do {
-        const args = [cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT, 'TYPE', 'string'] as const
-        const [next, keys] = (await this.#limited(node.call('SCAN', ...args))) as [string, string[]]
-        yield keys
-        cursor = next
-      } while (cursor !== '0')
+      yield* scanStrings(([name, ...rest]) => this.#limited(node.call(String(name), ...rest)), pattern)
     }
   }
 

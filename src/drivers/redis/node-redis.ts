@@ -4,6 +4,7 @@ import { Patience, within } from './limit.ts'
 import type { Settings } from './options.ts'
 import type { Confirmed, Transport, Wait } from './transport.ts'
 import type { Argument } from './wire/encode.ts'
+import { scanStrings } from './wire/scan.ts'
 import type { Script } from './wire/script.ts'
 
 /** The members of a client of @redis/client (6 or newer) that are called. */
@@ -20,7 +21,6 @@ export interface NodeRedisClient {
   on(event: string, listener: (...args: unknown[]) => void): unknown
 }
 
-const SCAN_COUNT = 500
 /** Replies as they are, whatever types the user has set for his own. */
 const PLAIN = { typeMapping: {} }
 
@@ -66,14 +66,8 @@ export class NodeRedisTransport implements Transport {
     return this.#patience.limit(this.#client.sendCommand(args.map(asText), PLAIN))
   }
 
-  async *scan(pattern: string): AsyncGenerator<readonly string[]> {
-    let cursor = '0'
-    do {
-      const args = ['SCAN', cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT, 'TYPE', 'string']
-      const [next, keys] = (await this.command(args)) as [string, string[]]
-      yield keys
-      cursor = next
-    } while (cursor !== '0')
+  scan(pattern: string): AsyncIterable<readonly string[]> {
+    return scanStrings((args) => this.command(args), pattern)
   }
 
   async subscribe(channel: string, onMessage: (message: string) => void): Promise<void> {

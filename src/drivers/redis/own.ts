@@ -5,9 +5,8 @@ import { Connection } from './wire/connection.ts'
 import type { Argument } from './wire/encode.ts'
 import { ReplyError } from './wire/errors.ts'
 import type { ConnectionOptions } from './wire/options.ts'
+import { scanStrings } from './wire/scan.ts'
 import type { Script } from './wire/script.ts'
-
-const SCAN_COUNT = 500
 
 export class OwnTransport implements Transport {
   readonly where: string
@@ -54,14 +53,8 @@ export class OwnTransport implements Transport {
     return this.#connection.command(args)
   }
 
-  async *scan(pattern: string): AsyncGenerator<readonly string[]> {
-    let cursor = '0'
-    do {
-      const args = ['SCAN', cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT, 'TYPE', 'string']
-      const [next, keys] = (await this.#connection.command(args)) as [string, string[]]
-      yield keys
-      cursor = next
-    } while (cursor !== '0')
+  scan(pattern: string): AsyncIterable<readonly string[]> {
+    return scanStrings((args) => this.#connection.command(args), pattern)
   }
 
   async subscribe(channel: string, onMessage: (message: string) => void): Promise<void> {

@@ -2,10 +2,10 @@
 import { Connection } from '../redis/wire/connection.ts'
 import type { Argument } from '../redis/wire/encode.ts'
 import type { ConnectionOptions } from '../redis/wire/options.ts'
+import { scanStrings } from '../redis/wire/scan.ts'
 import { SCRIPTS } from './steps.ts'
 import type { Step, Wire, WireEvents } from './wire.ts'
 
-const SCAN_COUNT = 500
 /** A server that comes back is asked again soon: others wait for its vote. */
 const BACKOFF_MS_MAX = 500
 
@@ -50,14 +50,8 @@ export class OwnWire implements Wire {
     return this.#connection.run(SCRIPTS[step], keys, args)
   }
 
-  async *scan(pattern: string): AsyncGenerator<readonly string[]> {
-    let cursor = '0'
-    do {
-      const args = ['SCAN', cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT, 'TYPE', 'string']
-      const [next, keys] = (await this.#connection.command(args)) as [string, string[]]
-      yield keys
-      cursor = next
-    } while (cursor !== '0')
+  scan(pattern: string): AsyncIterable<readonly string[]> {
+    return scanStrings((args) => this.#connection.command(args), pattern)
   }
 
   subscribe(channel: string, onMessage: (message: string) => void): Promise<void> {
