@@ -25,6 +25,7 @@ import type { Settings } from './options.ts'
 import { BREAK, ENTER, ENTER_ALL, LEAVE, OBSERVE, RENAME, SWAP, TAKE, TOUCH, VIEW } from './scripts.generated.ts'
 import { Sheaf } from './sheaf.ts'
 import { survey } from './survey.ts'
+import { Terms } from './terms.ts'
 import type { Transport, Wait } from './transport.ts'
 import type { Argument } from './wire/encode.ts'
 import { type Script, script } from './wire/script.ts'
@@ -66,7 +67,10 @@ export class RedisDriver implements Driver {
   readonly #transport: Transport
   readonly #keys: Keys
   readonly #inbox: Inbox
+  readonly #lines: Sheaf
   readonly #takes: Sheaf
+  readonly #enterTerms: Terms
+  readonly #leaveTerms: Terms
   readonly #retentionMs: number
   readonly #wait: Wait | null
   #last = { capacity: 0, ttlMs: 0, weight: 0, text: '' }
@@ -76,9 +80,13 @@ export class RedisDriver implements Driver {
 
   constructor(transport: Transport, settings: Settings) {
     this.#transport = transport
+    this.#lines = new Sheaf(transport, true)
     this.#takes = new Sheaf(transport, false)
     this.#keys = new Keys(settings.prefix)
-    this.#retentionMs = settings.retentionMs
+    const { retentionMs } = settings
+    this.#retentionMs = retentionMs
+    this.#enterTerms = new Terms((ttlMs, wait) => [ttlMs, ttlMs + retentionMs, wait])
+    this.#leaveTerms = new Terms((ttlMs, afterMs) => [retentionMs, ttlMs, afterMs > 0 ? afterMs : ''])
     const { replicas, replicasTimeoutMs } = settings
     this.#wait = replicas === 0 ? null : { replicas, timeoutMs: replicasTimeoutMs }
     // A pushed grant is not yet known to be on the replicas: it must be asked for.
@@ -101,9 +109,10 @@ export class RedisDriver implements Driver {
   enter(entry: Entry, wait: boolean): Promise<Place | null> {
     const since = instant(system)
     const { ttlMs, line } = entry
-    const args = [this.#sent(entry), ttlMs, ttlMs + this.#retentionMs, wait ? '1' : '0']
-    if (this.#wait !== null) return this.#enterAndWait(entry, args, since, this.#wait)
-    return this.#transport.run(SCRIPTS.enter, this.#keys.line(line), args).then(
+    const terms = this.#enterTerms.of(ttlMs, wait ? 1 : 0)
+    const sent = this.#sent(entry)
+    if (this.#wait !== null) return this.#enterAndWait(entry, [...terms, sent], since, this.#wait)
+    return this.#lines.run(SCRIPTS.enter, terms, this.#keys.line(line), sent).then(
       (reply) => readPlace(reply, entry, since),
       (error: unknown) => this.#reject(error, line),
     )
@@ -134,8 +143,7 @@ export class RedisDriver implements Driver {
 
   leave(entry: Entry, afterMs = 0): Promise<void> {
     const { line, id, ttlMs } = entry
-    const args = afterMs > 0 ? [id, this.#retentionMs, ttlMs, afterMs] : [id, this.#retentionMs, ttlMs]
-    return this.#transport.run(SCRIPTS.leave, this.#keys.line(line), args).then(
+    return this.#lines.run(SCRIPTS.leave, this.#leaveTerms.of(ttlMs, afterMs), this.#keys.line(line), id).then(
       () => undefined,
       (error: unknown) => this.#reject(error, line),
     )
@@ -223,7 +231,7 @@ export class RedisDriver implements Driver {
     let place: Place | null
     let replicas: number
     try {
-      const confirmed = await this.#transport.runAndWait(SCRIPTS.enter, this.#keys.line(entry.line), args, wait)
+      const confirmed = await this.#inTurn().runAndWait(SCRIPTS.enter, this.#keys.line(entry.line), args, wait)
       replicas = confirmed.replicas
       place = readPlace(confirmed.reply, entry, since)
     } catch (error) {
@@ -242,7 +250,7 @@ export class RedisDriver implements Driver {
     const wait = this.#wait
     if (wait === null) return this.#run(of, keys, args, line)
     try {
-      const { reply, replicas } = await this.#transport.runAndWait(of, keys, args, wait)
+      const { reply, replicas } = await this.#inTurn().runAndWait(of, keys, args, wait)
       if (replicas >= wait.replicas) return reply
       throw new StoreUnreachableError(`only ${replicas} of ${wait.replicas} replicas confirmed a renewal in time`)
     } catch (error) {
@@ -290,10 +298,16 @@ export class RedisDriver implements Driver {
 
   async #run(of: Script, keys: readonly string[], args: readonly Argument[], line?: string): Promise<unknown> {
     try {
-      return await this.#transport.run(of, keys, args)
+      return await this.#inTurn().run(of, keys, args)
     } catch (error) {
       throw this.#fault(error, line)
     }
+  }
+
+  /** For what must not overtake the enters and leaves that this turn has collected. */
+  #inTurn(): Transport {
+    this.#lines.flush()
+    return this.#transport
   }
 
   #reject(error: unknown, line?: string): never {

@@ -304,22 +304,57 @@ return broken
 `
 
 export const ENTER: string = `local time = redis.call('TIME')
-local token = time[1] * 1000000 + time[2]
-local now = math.floor(token / 1000)
-local raw = redis.call('GET', KEYS[1])
+local micros = time[1] * 1000000 + time[2]
+local now = math.floor(micros / 1000)
+local needed, lapse = now + 1 + ARGV[2], now + 1 + ARGV[1]
+local isOne, answers, others, raw = not KEYS[3], {}, nil, nil
+for i = 1, #KEYS, 2 do
+raw = others and others[KEYS[i]] and 'later' or redis.call('GET', KEYS[i])
+local n = (i + 1) / 2
 if not raw or string.sub(raw, 1, 3) == 'hf0' then
-local keep, last, needed = 0, 0, now + 1 + ARGV[3]
+local keep, last, token = 0, 0, micros
 if raw then keep, last = struct.unpack('<I6d', raw, 4) end
 if last >= token then token = last + 1 end
-local lapse = now + 1 + ARGV[2]
 if keep >= needed then
-redis.call('SET', KEYS[1], struct.pack('<c3I6dI6', 'hf1', keep, token, lapse) .. ARGV[1], 'KEEPTTL')
+redis.call('SET', KEYS[i], struct.pack('<c3I6dI6', 'hf1', keep, token, lapse) .. ARGV[n + 3], 'KEEPTTL')
 else
-keep = needed + ARGV[3] - ARGV[2]
-redis.call('SET', KEYS[1], struct.pack('<c3I6dI6', 'hf1', keep, token, lapse) .. ARGV[1], 'PXAT', keep)
+keep = needed + ARGV[2] - ARGV[1]
+redis.call('SET', KEYS[i], struct.pack('<c3I6dI6', 'hf1', keep, token, lapse) .. ARGV[n + 3], 'PXAT', keep)
 end
-return token
+if isOne then return token end
+answers[n] = token
+else
+local answer
+if string.sub(raw, 1, 3) == 'hf2' and ARGV[3] == '1' then
+local sent = ARGV[n + 3]
+local _, capacity, last, used, count, head, granted, tail, graveHead, graveTail, observed, lapsesFrom, queueKeep, keep =
+struct.unpack('<c3I4dI4I4I4I4I4I4I4I6I6I6I6', raw)
+if capacity == 1 and used == 1 and string.sub(sent, 1, 5) == '00001' and now < lapsesFrom and observed <= now
+and graveHead == graveTail and tail - head < 2 * count + 256 and tail < 2000000000
+and lapse <= queueKeep and lapse + ARGV[2] - ARGV[1] <= keep then
+local id = string.sub(sent, 19, 50)
+if string.sub(raw, 100, 131) ~= id and not redis.call('HGET', KEYS[i + 1], id) then
+local token = micros
+if last >= token then token = last + 1 end
+tail = tail + 1
+redis.call('HSET', KEYS[i + 1], tail, struct.pack('<dI6', token, lapse) .. sent, id, tail)
+redis.call('SET', KEYS[i], struct.pack(
+'<c3I4dI4I4I4I4I4I4I4I6I6I6I6', 'hf2', capacity, token, used, count + 1, head, granted, tail, graveHead, graveTail,
+observed, lapsesFrom, queueKeep, keep
+) .. string.sub(raw, 68), 'KEEPTTL')
+answer = { token, 1, lapsesFrom - now, 0 }
+if isOne then return answer end
+answers[n] = answer
 end
+end
+end
+if not answer then
+others = others or {}
+others[#others + 1], others[KEYS[i]] = n, true
+end
+end
+end
+if not others then return answers end
 local HEADER = '<c3I4dI4I4I4I4I4I4I4I6I6I6I6'
 local HEADER_BYTES = 67
 local GRAVES_PER_CALL = 16
@@ -595,10 +630,13 @@ if place.lapse < line.lapsesFrom then line.lapsesFrom = place.lapse end
 end
 return line.tail
 end
-local ttl = tonumber(ARGV[2])
-local place = makePlace(token, now + 1 + ttl, ARGV[1])
-local line = loadLine(KEYS[1], KEYS[2], ARGV[3] - ttl, raw)
-if not line then return redis.error_reply('WRONGTYPE another program keeps a string under the key ' .. KEYS[1]) end
+local ttl = tonumber(ARGV[1])
+for _, n in ipairs(others) do
+local key = KEYS[2 * n - 1]
+if not isOne then raw = redis.call('GET', key) end
+local place = makePlace(micros, now + 1 + ttl, ARGV[n + 3])
+local line = loadLine(key, KEYS[2 * n], ARGV[2] - ttl, raw)
+if not line then return redis.error_reply('WRONGTYPE another program keeps a string under the key ' .. key) end
 clearGraves(line, now)
 settleLine(line, now)
 if line.count > 0 then renumberLine(line) end
@@ -618,13 +656,16 @@ elseif line.count > 0 and line.capacity ~= place.capacity then
 answer = { -1, line.capacity }
 else
 local fits = hasRoom(line, place)
-if fits or ARGV[4] == '1' then
+if fits or ARGV[3] == '1' then
 answer = answerFor(line, addPlace(line, place, fits), place, now)
 end
 end
 saveLine(line, now)
 tellLine(line, now)
-return answer
+if isOne then return answer end
+answers[n] = answer
+end
+return answers
 `
 
 export const ENTER_ALL: string = `local HEADER = '<c3I4dI4I4I4I4I4I4I4I6I6I6I6'
@@ -944,17 +985,54 @@ end
 return answer
 `
 
-export const LEAVE: string = `local raw = redis.call('GET', KEYS[1])
-if raw and string.sub(raw, 1, 3) == 'hf1' and string.sub(raw, 42, 73) == ARGV[1] and not ARGV[4] then
+export const LEAVE: string = `local isOne, answers, others, raw = not KEYS[3], {}, nil, nil
+local keepsExpiry = tonumber(ARGV[2]) <= tonumber(ARGV[1])
+local now
+for i = 1, #KEYS, 2 do
+raw = others and others[KEYS[i]] and 'later' or redis.call('GET', KEYS[i])
+local n = (i + 1) / 2
+if raw and string.sub(raw, 1, 3) == 'hf1' and string.sub(raw, 42, 73) == ARGV[n + 3] and ARGV[3] == '' then
 local written
-if tonumber(ARGV[3]) <= tonumber(ARGV[2]) then
-written = redis.pcall('SET', KEYS[1], 'hf0' .. string.sub(raw, 4, 17), 'KEEPTTL')
+if keepsExpiry then
+written = redis.pcall('SET', KEYS[i], 'hf0' .. string.sub(raw, 4, 17), 'KEEPTTL')
 else
-written = redis.pcall('SET', KEYS[1], 'hf0\\0\\0\\0\\0\\0\\0' .. string.sub(raw, 10, 17), 'PX', ARGV[2])
+written = redis.pcall('SET', KEYS[i], 'hf0\\0\\0\\0\\0\\0\\0' .. string.sub(raw, 10, 17), 'PX', ARGV[1])
 end
-if written.err then redis.call('DEL', KEYS[1]) end
-return 1
+if written.err then redis.call('DEL', KEYS[i]) end
+if isOne then return 1 end
+answers[n] = 1
+elseif raw and string.sub(raw, 1, 3) == 'hf2' and string.sub(raw, 100, 131) == ARGV[n + 3] and ARGV[3] == '' then
+local _, capacity, token, used, count, head, granted, tail, graveHead, graveTail, observed, lapsesFrom, queueKeep, keep =
+struct.unpack('<c3I4dI4I4I4I4I4I4I4I6I6I6I6', raw)
+if not now then
+local time = redis.call('TIME')
+now = time[1] * 1000 + math.floor(time[2] / 1000)
 end
+local number = head + 1
+local next = granted == head and count > 2 and observed <= now and redis.call('HGET', KEYS[i + 1], number)
+local itsToken, lapse = 0, 0
+if next then itsToken, lapse = struct.unpack('<dI6', next) end
+if lapse > now and string.sub(next, 15, 19) == string.sub(next, 27, 31) and lapse + ARGV[1] <= keep then
+local id = string.sub(next, 33, 64)
+redis.call('HDEL', KEYS[i + 1], number, id)
+redis.call('SET', KEYS[i], struct.pack(
+'<c3I4dI4I4I4I4I4I4I4I6I6I6I6', 'hf2', capacity, token, capacity, count - 1, number, number, tail, graveHead, graveTail,
+observed, lapse, queueKeep, keep
+) .. next, 'KEEPTTL')
+redis.call(
+'PUBLISH', string.match(KEYS[i], '^[^{]*') .. 'inbox:' .. string.sub(next, 65, 76),
+id .. string.format(' %.0f', itsToken)
+)
+if isOne then return 1 end
+answers[n] = 1
+end
+end
+if not answers[n] then
+others = others or {}
+others[#others + 1], others[KEYS[i]] = n, true
+end
+end
+if not others then return answers end
 local HEADER = '<c3I4dI4I4I4I4I4I4I4I6I6I6I6'
 local HEADER_BYTES = 67
 local GRAVES_PER_CALL = 16
@@ -1230,25 +1308,32 @@ if place.lapse < line.lapsesFrom then line.lapsesFrom = place.lapse end
 end
 return line.tail
 end
+if not now then
 local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local line = loadLine(KEYS[1], KEYS[2], tonumber(ARGV[2]), raw)
-if not line then return redis.error_reply('WRONGTYPE another program keeps a string under the key ' .. KEYS[1]) end
-local place, number = findPlace(line, ARGV[1])
+now = time[1] * 1000 + math.floor(time[2] / 1000)
+end
+for _, n in ipairs(others) do
+local key, id = KEYS[2 * n - 1], ARGV[n + 3]
+if not isOne then raw = redis.call('GET', key) end
+local line = loadLine(key, KEYS[2 * n], tonumber(ARGV[1]), raw)
+if not line then return redis.error_reply('WRONGTYPE another program keeps a string under the key ' .. key) end
+local place, number = findPlace(line, id)
 if not place then
-buryId(line, ARGV[1], now, tonumber(ARGV[3]))
-elseif not ARGV[4] then
+buryId(line, id, now, tonumber(ARGV[2]))
+elseif ARGV[3] == '' then
 removePlace(line, number, place)
 else
 breakPlace(place)
-place.lapse = math.min(place.lapse, now + tonumber(ARGV[4]))
+place.lapse = math.min(place.lapse, now + tonumber(ARGV[3]))
 if number <= line.granted and place.lapse < line.lapsesFrom then line.lapsesFrom = place.lapse end
 putPlace(line, number, place)
 end
 settleLine(line, now)
 saveLine(line, now)
 tellLine(line, now)
-return place and 1 or 0
+answers[n] = place and 1 or 0
+end
+return isOne and answers[1] or answers
 `
 
 export const OBSERVE: string = `local HEADER = '<c3I4dI4I4I4I4I4I4I4I6I6I6I6'

@@ -9,8 +9,12 @@ import type { Transport } from './transport.ts'
 import type { Argument } from './wire/encode.ts'
 import type { Script } from './wire/script.ts'
 
-/** So many lines at most in one run: nobody else is served meanwhile. */
+/**
+ * So many lines at most in one run: nobody else is served meanwhile. The first of a turn are fewer, so that the server works
+ * on them while the rest are made.
+ */
 const MOST = 32
+const MOST_FIRST = 7
 
 interface Call {
   readonly keys: readonly string[]
@@ -24,9 +28,11 @@ export class Sheaf {
   readonly #mayRepeat: boolean
   readonly #end = (): void => {
     this.#begun = false
+    this.#most = MOST_FIRST
     this.flush()
   }
   #begun = false
+  #most = MOST_FIRST
   #script: Script | null = null
   #shared: readonly Argument[] = []
   #calls: Call[] = []
@@ -55,7 +61,9 @@ export class Sheaf {
         this.#shared = shared
       }
       this.#calls.push({ keys, own, resolve, reject })
-      if (this.#calls.length === MOST) this.flush()
+      if (this.#calls.length < this.#most) return
+      this.#most = MOST
+      this.flush()
     })
   }
 

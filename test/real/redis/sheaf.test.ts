@@ -4,6 +4,7 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { RedisDriver } from '../../../src/drivers/redis/driver.ts'
 import { redis } from '../../../src/drivers/redis/index.ts'
+import type { Entry } from '../../../src/driver.ts'
 import { redisAsk } from '../../../src/testbed/redis.ts'
 import { requireServers } from '../../../src/testbed/require.ts'
 import type { Server } from '../../../src/testbed/server.ts'
@@ -60,6 +61,12 @@ async function scriptsRun(): Promise<number> {
   return Number(/cmdstat_evalsha:calls=(\d+),/.exec(stats)?.[1] ?? 0)
 }
 
+const idOf = (n: number): string => String(n).padStart(32, '0')
+
+function entryOf(line: string, n: number): Entry {
+  return { line, id: idOf(n), weight: 1, capacity: 1, ttlMs: 60_000, data: '{}' }
+}
+
 /** One costs 20 s of draining. */
 const ONE = { cost: 1, burst: 1, unit: 20_000_000, drain: 1, shutAfter: 0, shutMs: 0 }
 
@@ -87,6 +94,35 @@ describe.each(Object.keys(CLIENTS))('over %s', (kind) => {
     ])
     expect((await scriptsRun()) - before).toBe(2)
     await expect(driver.take('text', ONE)).rejects.toThrow(/WRONGTYPE/)
+  })
+
+  test('enters and leaves of one turn are a few commands, and a wrong key spoils only its own', async () => {
+    const { driver } = opened
+    await driver.enter(entryOf('taken', 0), true)
+    await redisAsk(server.port, '', ['RPUSH', `${prefix}:{list}`, 'x'])
+    await redisAsk(server.port, '', ['SET', `${prefix}:{text}`, 'x'])
+    const right = ['a', 'b', 'taken', 'c', 'c'].map((line, i) => entryOf(line, i + 1))
+    const before = await scriptsRun()
+    const places = await Promise.all(right.map((entry) => driver.enter(entry, true)))
+    expect(places.map((place) => place?.ahead)).toEqual([0, 0, 1, 0, 1])
+    expect((await scriptsRun()) - before).toBe(2)
+    const wrong = ['d', 'list', 'e', 'text', 'f'].map((line, i) => entryOf(line, i + 10))
+    const outcomes = await Promise.allSettled(wrong.map((entry) => driver.enter(entry, true)))
+    expect(outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value?.ahead : 'wrong'))).toEqual([
+      ...[0, 'wrong', 0, 'wrong', 0],
+    ])
+    // Asked again after the refusal of the whole, a place is still the one it was.
+    expect(await driver.touch([wrong[2] as Entry, wrong[4] as Entry])).toMatchObject([{ ahead: 0 }, { ahead: 0 }])
+    await Promise.all([...right, entryOf('taken', 0)].map((entry) => driver.leave(entry)))
+    expect(await Promise.all(right.map((entry) => driver.enter({ ...entry, id: idOf(99) }, false)))).not.toContain(null)
+  })
+
+  test('within a turn nothing overtakes: who leaves first is gone for who tries next', async () => {
+    const { driver } = opened
+    const [first, next, other] = [entryOf('order', 20), entryOf('order', 21), entryOf('elsewhere', 22)]
+    await driver.enter(first, true)
+    const turn = [driver.enter(other, true), driver.leave(first), driver.enter(next, false), driver.touch([next])]
+    expect(await Promise.all(turn)).toMatchObject([{ ahead: 0 }, undefined, { ahead: 0 }, [{ ahead: 0 }]])
   })
 
   test('refusals of one turn are counted one by one, and a shut key is shut for all', async () => {

@@ -1,63 +1,107 @@
--- Joins a line, or answers where the id stands already and renews it.
--- KEYS  the line, its queue
--- ARGV  what the owner sends, as stored (see line.lua: capacity, ttl, weight, 0, id, inbox, data), ttl ms,
---       ms that the line must outlive now if nobody else is in it: ttl and token retention,
---       1 to wait or 0 to try
--- Gives a token: the place is granted, nobody is in front and nobody behind.
---       { token, weight in front, recheck ms or -1, wanted }: where it stands.
---       { -1, capacity }: the line is in use with another capacity. Nothing was changed.
+-- Joins lines, or answers where an id stands already and renews it.
+-- KEYS  for each line: the line, its queue
+-- ARGV  ttl ms, ms that a line must outlive now if nobody else is in it: ttl and token retention, 1 to wait or 0 to try,
+--       then for each line what the owner sends, as stored (see line.lua: capacity, ttl, weight, 0, id, inbox, data)
+-- Gives for a line a token: the place is granted, nobody is in front and nobody behind;
+--       { token, weight in front, recheck ms or -1, wanted }: where it stands;
+--       { -1, capacity }: the line is in use with another capacity, nothing was changed;
 --       nil: no room and no wish to wait, or the id is dead.
+--       For several lines a list of those.
 local time = redis.call('TIME')
-local token = time[1] * 1000000 + time[2]
-local now = math.floor(token / 1000)
-local raw = redis.call('GET', KEYS[1])
+local micros = time[1] * 1000000 + time[2]
+local now = math.floor(micros / 1000)
+local needed, lapse = now + 1 + ARGV[2], now + 1 + ARGV[1]
+local isOne, answers, others, raw = not KEYS[3], {}, nil, nil
 
--- Most calls end here: a free line. The token is the time, unless the line has given out a higher one (the clock went back).
+-- Most calls end here: free lines. The token is the time, unless the line has given out a higher one (the clock went back).
 -- The lease has one millisecond more, since `now` is rounded down: it is never shorter than its ttl.
-if not raw or string.sub(raw, 1, 3) == 'hf0' then
-  local keep, last, needed = 0, 0, now + 1 + ARGV[3]
-  if raw then keep, last = struct.unpack('<I6d', raw, 4) end
-  if last >= token then token = last + 1 end
-  local lapse = now + 1 + ARGV[2]
-  if keep >= needed then
-    redis.call('SET', KEYS[1], struct.pack('<c3I6dI6', 'hf1', keep, token, lapse) .. ARGV[1], 'KEEPTTL')
+for i = 1, #KEYS, 2 do
+  -- Within a line everything keeps its order: behind one that is put off, the rest are put off, too.
+  raw = others and others[KEYS[i]] and 'later' or redis.call('GET', KEYS[i])
+  local n = (i + 1) / 2
+  if not raw or string.sub(raw, 1, 3) == 'hf0' then
+    local keep, last, token = 0, 0, micros
+    if raw then keep, last = struct.unpack('<I6d', raw, 4) end
+    if last >= token then token = last + 1 end
+    if keep >= needed then
+      redis.call('SET', KEYS[i], struct.pack('<c3I6dI6', 'hf1', keep, token, lapse) .. ARGV[n + 3], 'KEEPTTL')
+    else
+      -- Set ahead by one retention, so that the next ones can leave it as it is.
+      keep = needed + ARGV[2] - ARGV[1]
+      redis.call('SET', KEYS[i], struct.pack('<c3I6dI6', 'hf1', keep, token, lapse) .. ARGV[n + 3], 'PXAT', keep)
+    end
+    if isOne then return token end
+    answers[n] = token
   else
-    -- Set ahead by one retention, so that the next ones can leave it as it is.
-    keep = needed + ARGV[3] - ARGV[2]
-    redis.call('SET', KEYS[1], struct.pack('<c3I6dI6', 'hf1', keep, token, lapse) .. ARGV[1], 'PXAT', keep)
+    local answer
+    -- A mutex that somebody has: the place goes to the end. All the rest, and whatever else there is to do, is below.
+    if string.sub(raw, 1, 3) == 'hf2' and ARGV[3] == '1' then
+      local sent = ARGV[n + 3]
+      local _, capacity, last, used, count, head, granted, tail, graveHead, graveTail, observed, lapsesFrom, queueKeep, keep =
+        struct.unpack('<c3I4dI4I4I4I4I4I4I4I6I6I6I6', raw)
+      if capacity == 1 and used == 1 and string.sub(sent, 1, 5) == '00001' and now < lapsesFrom and observed <= now
+        and graveHead == graveTail and tail - head < 2 * count + 256 and tail < 2000000000
+        and lapse <= queueKeep and lapse + ARGV[2] - ARGV[1] <= keep then
+        local id = string.sub(sent, 19, 50)
+        if string.sub(raw, 100, 131) ~= id and not redis.call('HGET', KEYS[i + 1], id) then
+          local token = micros
+          if last >= token then token = last + 1 end
+          tail = tail + 1
+          redis.call('HSET', KEYS[i + 1], tail, struct.pack('<dI6', token, lapse) .. sent, id, tail)
+          redis.call('SET', KEYS[i], struct.pack(
+            '<c3I4dI4I4I4I4I4I4I4I6I6I6I6', 'hf2', capacity, token, used, count + 1, head, granted, tail, graveHead, graveTail,
+            observed, lapsesFrom, queueKeep, keep
+          ) .. string.sub(raw, 68), 'KEEPTTL')
+          answer = { token, 1, lapsesFrom - now, 0 }
+          if isOne then return answer end
+          answers[n] = answer
+        end
+      end
+    end
+    if not answer then
+      others = others or {}
+      others[#others + 1], others[KEYS[i]] = n, true
+    end
   end
-  return token
 end
+if not others then return answers end
 
 --@include line.lua
-local ttl = tonumber(ARGV[2])
-local place = makePlace(token, now + 1 + ttl, ARGV[1])
-local line = loadLine(KEYS[1], KEYS[2], ARGV[3] - ttl, raw)
-if not line then return redis.error_reply('WRONGTYPE another program keeps a string under the key ' .. KEYS[1]) end
-clearGraves(line, now)
-settleLine(line, now)
-if line.count > 0 then renumberLine(line) end
+local ttl = tonumber(ARGV[1])
+for _, n in ipairs(others) do
+  local key = KEYS[2 * n - 1]
+  -- Read again among several: the same line may have come before.
+  if not isOne then raw = redis.call('GET', key) end
+  local place = makePlace(micros, now + 1 + ttl, ARGV[n + 3])
+  local line = loadLine(key, KEYS[2 * n], ARGV[2] - ttl, raw)
+  if not line then return redis.error_reply('WRONGTYPE another program keeps a string under the key ' .. key) end
+  clearGraves(line, now)
+  settleLine(line, now)
+  if line.count > 0 then renumberLine(line) end
 
-local answer = false
-local present, number = findPlace(line, place.id)
-if present then
-  if present.lapse <= now then
-    removePlace(line, number, present)
-    settleLine(line, now)
-  elseif not present.broken then
-    renewPlace(line, number, present, now)
-    answer = answerFor(line, number, present, now)
+  local answer = false
+  local present, number = findPlace(line, place.id)
+  if present then
+    if present.lapse <= now then
+      removePlace(line, number, present)
+      settleLine(line, now)
+    elseif not present.broken then
+      renewPlace(line, number, present, now)
+      answer = answerFor(line, number, present, now)
+    end
+  elseif isBuried(line, place.id, now) then
+    answer = false
+  elseif line.count > 0 and line.capacity ~= place.capacity then
+    answer = { -1, line.capacity }
+  else
+    local fits = hasRoom(line, place)
+    if fits or ARGV[3] == '1' then
+      answer = answerFor(line, addPlace(line, place, fits), place, now)
+    end
   end
-elseif isBuried(line, place.id, now) then
-  answer = false
-elseif line.count > 0 and line.capacity ~= place.capacity then
-  answer = { -1, line.capacity }
-else
-  local fits = hasRoom(line, place)
-  if fits or ARGV[4] == '1' then
-    answer = answerFor(line, addPlace(line, place, fits), place, now)
-  end
+  saveLine(line, now)
+  tellLine(line, now)
+  if isOne then return answer end
+  answers[n] = answer
 end
-saveLine(line, now)
-tellLine(line, now)
-return answer
+return answers

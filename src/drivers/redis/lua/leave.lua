@@ -1,39 +1,86 @@
--- Gives a place up. An id that is not in the line is dead from now on, for one ttl.
--- KEYS  the line, its queue
--- ARGV  id, token retention ms, ttl ms, and, unless it shall go at once, after how many ms it shall lapse
--- Gives 1 if the place was there, else 0.
-local raw = redis.call('GET', KEYS[1])
+-- Gives places up. An id that is not in its line is dead from now on, for one ttl.
+-- KEYS  for each place: the line, its queue
+-- ARGV  token retention ms, ttl ms, after how many ms they shall lapse or '' to go at once, then for each place its id
+-- Gives 1 for a place that was there, else 0; for several places a list of those.
+local isOne, answers, others, raw = not KEYS[3], {}, nil, nil
+local keepsExpiry = tonumber(ARGV[2]) <= tonumber(ARGV[1])
+local now
 
 -- Most calls end here: the only one in the line goes. Its token stays behind; out of memory, the clock alone keeps tokens rising.
-if raw and string.sub(raw, 1, 3) == 'hf1' and string.sub(raw, 42, 73) == ARGV[1] and not ARGV[4] then
-  local written
-  if tonumber(ARGV[3]) <= tonumber(ARGV[2]) then
-    written = redis.pcall('SET', KEYS[1], 'hf0' .. string.sub(raw, 4, 17), 'KEEPTTL')
-  else
-    -- The lease was longer than the token need be remembered: nothing shall lie about for so long.
-    written = redis.pcall('SET', KEYS[1], 'hf0\0\0\0\0\0\0' .. string.sub(raw, 10, 17), 'PX', ARGV[2])
+for i = 1, #KEYS, 2 do
+  -- Within a line everything keeps its order: behind one that is put off, the rest are put off, too.
+  raw = others and others[KEYS[i]] and 'later' or redis.call('GET', KEYS[i])
+  local n = (i + 1) / 2
+  if raw and string.sub(raw, 1, 3) == 'hf1' and string.sub(raw, 42, 73) == ARGV[n + 3] and ARGV[3] == '' then
+    local written
+    if keepsExpiry then
+      written = redis.pcall('SET', KEYS[i], 'hf0' .. string.sub(raw, 4, 17), 'KEEPTTL')
+    else
+      -- The lease was longer than the token need be remembered: nothing shall lie about for so long.
+      written = redis.pcall('SET', KEYS[i], 'hf0\0\0\0\0\0\0' .. string.sub(raw, 10, 17), 'PX', ARGV[1])
+    end
+    if written.err then redis.call('DEL', KEYS[i]) end
+    if isOne then return 1 end
+    answers[n] = 1
+  elseif raw and string.sub(raw, 1, 3) == 'hf2' and string.sub(raw, 100, 131) == ARGV[n + 3] and ARGV[3] == '' then
+    -- The first one goes, and only the next one comes in its place, because it wants the whole line. All the rest is below.
+    local _, capacity, token, used, count, head, granted, tail, graveHead, graveTail, observed, lapsesFrom, queueKeep, keep =
+      struct.unpack('<c3I4dI4I4I4I4I4I4I4I6I6I6I6', raw)
+    if not now then
+      local time = redis.call('TIME')
+      now = time[1] * 1000 + math.floor(time[2] / 1000)
+    end
+    local number = head + 1
+    local next = granted == head and count > 2 and observed <= now and redis.call('HGET', KEYS[i + 1], number)
+    local itsToken, lapse = 0, 0
+    if next then itsToken, lapse = struct.unpack('<dI6', next) end
+    if lapse > now and string.sub(next, 15, 19) == string.sub(next, 27, 31) and lapse + ARGV[1] <= keep then
+      local id = string.sub(next, 33, 64)
+      redis.call('HDEL', KEYS[i + 1], number, id)
+      redis.call('SET', KEYS[i], struct.pack(
+        '<c3I4dI4I4I4I4I4I4I4I6I6I6I6', 'hf2', capacity, token, capacity, count - 1, number, number, tail, graveHead, graveTail,
+        observed, lapse, queueKeep, keep
+      ) .. next, 'KEEPTTL')
+      redis.call(
+        'PUBLISH', string.match(KEYS[i], '^[^{]*') .. 'inbox:' .. string.sub(next, 65, 76),
+        id .. string.format(' %.0f', itsToken)
+      )
+      if isOne then return 1 end
+      answers[n] = 1
+    end
   end
-  if written.err then redis.call('DEL', KEYS[1]) end
-  return 1
+  if not answers[n] then
+    others = others or {}
+    others[#others + 1], others[KEYS[i]] = n, true
+  end
 end
+if not others then return answers end
 
 --@include line.lua
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local line = loadLine(KEYS[1], KEYS[2], tonumber(ARGV[2]), raw)
-if not line then return redis.error_reply('WRONGTYPE another program keeps a string under the key ' .. KEYS[1]) end
-local place, number = findPlace(line, ARGV[1])
-if not place then
-  buryId(line, ARGV[1], now, tonumber(ARGV[3]))
-elseif not ARGV[4] then
-  removePlace(line, number, place)
-else
-  breakPlace(place)
-  place.lapse = math.min(place.lapse, now + tonumber(ARGV[4]))
-  if number <= line.granted and place.lapse < line.lapsesFrom then line.lapsesFrom = place.lapse end
-  putPlace(line, number, place)
+if not now then
+  local time = redis.call('TIME')
+  now = time[1] * 1000 + math.floor(time[2] / 1000)
 end
-settleLine(line, now)
-saveLine(line, now)
-tellLine(line, now)
-return place and 1 or 0
+for _, n in ipairs(others) do
+  local key, id = KEYS[2 * n - 1], ARGV[n + 3]
+  -- Read again among several: the same line may have come before.
+  if not isOne then raw = redis.call('GET', key) end
+  local line = loadLine(key, KEYS[2 * n], tonumber(ARGV[1]), raw)
+  if not line then return redis.error_reply('WRONGTYPE another program keeps a string under the key ' .. key) end
+  local place, number = findPlace(line, id)
+  if not place then
+    buryId(line, id, now, tonumber(ARGV[2]))
+  elseif ARGV[3] == '' then
+    removePlace(line, number, place)
+  else
+    breakPlace(place)
+    place.lapse = math.min(place.lapse, now + tonumber(ARGV[3]))
+    if number <= line.granted and place.lapse < line.lapsesFrom then line.lapsesFrom = place.lapse end
+    putPlace(line, number, place)
+  end
+  settleLine(line, now)
+  saveLine(line, now)
+  tellLine(line, now)
+  answers[n] = place and 1 or 0
+end
+return isOne and answers[1] or answers

@@ -31,11 +31,11 @@ type Resolve = Pending['resolve']
 type Reject = Pending['reject']
 
 /**
- * So many commands are written before their turn ends, if the server has nothing to do: it works while the rest are made.
- * Not where more come at once than the server reads at once: there the two overlap anyway, and writes are only more.
+ * So much is written before its turn ends, if the server has nothing to do: it works while the rest is made. Not where more
+ * comes at once than the server reads at once (16 kB): there the two overlap anyway, and writes are only more.
  */
-const EARLY_COMMANDS = 8
-const EARLY_BURST_MAX = 64
+const EARLY_BYTES = 1_000
+const EARLY_BURST_BYTES = 16_384
 const NO_OPTIONS: CommandOptions = Object.freeze({})
 
 export class Connection {
@@ -45,6 +45,8 @@ export class Connection {
   readonly #deadlines: DeadlineTimer
   readonly #flush: () => void
   #flushing = false
+  /** Given since the last write; of interest only while a link is ready. */
+  #waitingBytes = 0
   #link: Link | null = null
   #retry: NodeJS.Timeout | null = null
   #failures = 0
@@ -62,7 +64,7 @@ export class Connection {
     )
     this.#flush = () => {
       this.#flushing = false
-      this.#link?.send(this.#waiting)
+      if (this.#link !== null) this.#send(this.#link)
       this.#restIfIdle()
     }
   }
@@ -168,10 +170,11 @@ export class Connection {
       return
     }
     this.#waiting.push({ text, buffers: options.buffers === true, deadline, channel, resolve, reject })
+    this.#waitingBytes += text.length
     this.#deadlines.cover(deadline)
     if (this.#link !== null) {
-      if (this.#waiting.size >= EARLY_COMMANDS && this.#link.idle && this.#link.burst <= EARLY_BURST_MAX) {
-        this.#link.send(this.#waiting)
+      if (this.#waitingBytes >= EARLY_BYTES && this.#link.idle && this.#link.burst <= EARLY_BURST_BYTES) {
+        this.#send(this.#link)
       }
       if (this.#flushing) return
       // After the current callback and all promise reactions it caused: whatever they send joins the same write.
@@ -210,9 +213,14 @@ export class Connection {
 
   #onReady(link: Link): void {
     this.#resubscribe(link)
-    link.send(this.#waiting)
+    this.#send(link)
     this.#restIfIdle()
     tell(this.#options.events.onReady)
+  }
+
+  #send(link: Link): void {
+    this.#waitingBytes = 0
+    link.send(this.#waiting)
   }
 
   /** Before any waiting command, so that none of them can cause a message that nobody hears. */

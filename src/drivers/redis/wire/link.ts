@@ -40,7 +40,7 @@ export class Link {
   readonly #closed: Promise<void>
   #state: 'opening' | 'ready' | 'dropped' = 'opening'
   #blocked = false
-  #most = 0
+  #bytes = 0
   #burst = 0
   #protocol: 2 | 3 = 2
   #readyAt = Number.POSITIVE_INFINITY
@@ -99,7 +99,7 @@ export class Link {
     return this.#written.size === 0
   }
 
-  /** The most that were on their way at once before the link was last idle. */
+  /** The bytes that were written between the last two times that the link was idle. */
   get burst(): number {
     return this.#burst
   }
@@ -120,9 +120,10 @@ export class Link {
           if (text.length >= MAX_WRITE_BYTES) break
         }
       }
-      if (text !== '') this.#blocked = !this.#socket.write(text, 'latin1')
+      if (text === '') continue
+      this.#bytes += text.length
+      this.#blocked = !this.#socket.write(text, 'latin1')
     }
-    if (this.#written.size > this.#most) this.#most = this.#written.size
   }
 
   /** The earliest deadline among the commands written, or Infinity. */
@@ -190,8 +191,8 @@ export class Link {
       this.drop(error)
     }
     if (this.#written.size > 0) return
-    this.#burst = this.#most
-    this.#most = 0
+    this.#burst = this.#bytes
+    this.#bytes = 0
     this.#owner.onIdle()
   }
 
