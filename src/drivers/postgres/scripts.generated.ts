@@ -43,6 +43,7 @@ l @line;
 p record;
 v_now bigint := (date_part('epoch', clock_timestamp()) * 1000000)::bigint;
 v_token bigint;
+v_due boolean;
 BEGIN
 UPDATE @line SET last = greatest(last + 1, v_now), capacity = p_capacity, solo_id = p_id, solo_weight = p_weight,
 solo_ttl = p_ttl, solo_lapse = v_now + p_ttl, solo_at = v_now, solo_data = p_data, solo_inbox = p_inbox
@@ -64,6 +65,7 @@ AND l.solo_weight + p_weight > p_capacity THEN
 RETURN NULL;
 END IF;
 l := @spill_v2(l);
+v_due := l.lapses_from <= v_now;
 l := @tidy_v2(l, v_now, false);
 IF l.places > 0 THEN
 SELECT token, ttl, broken INTO p FROM @place WHERE id = p_id AND line = p_line;
@@ -103,6 +105,7 @@ RETURN l.last || ',0,-1,0';
 END IF;
 INSERT INTO @place (line, token, id, weight, ttl, lapse, at, data, inbox, granted)
 VALUES (p_line, l.last, p_id, p_weight, p_ttl, v_now + p_ttl, v_now, p_data, p_inbox, l.weight + p_weight <= p_capacity);
+IF NOT v_due AND l.weight + p_weight > p_capacity THEN PERFORM set_config('synchronous_commit', 'off', true); END IF;
 v_token := l.weight;
 l.places := l.places + 1;
 l.weight := l.weight + p_weight;
@@ -292,13 +295,14 @@ END IF;
 SELECT * INTO l FROM @line WHERE name = p_line FOR UPDATE;
 RETURN l;
 END $$;
-CREATE OR REPLACE FUNCTION @save_v2(l @line) RETURNS void LANGUAGE sql VOLATILE AS $$
+CREATE OR REPLACE FUNCTION @save_v2(l @line) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
 UPDATE @line SET capacity = l.capacity, last = l.last, places = l.places, weight = l.weight,
 lapses_from = l.lapses_from, dead_until = l.dead_until, watched_until = l.watched_until,
 solo_id = l.solo_id, solo_weight = l.solo_weight, solo_ttl = l.solo_ttl, solo_lapse = l.solo_lapse,
 solo_at = l.solo_at, solo_data = l.solo_data, solo_inbox = l.solo_inbox
-WHERE name = l.name
-$$;
+WHERE name = l.name;
+END $$;
 CREATE OR REPLACE FUNCTION @spill_v2(l @line) RETURNS @line LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
 IF l.solo_id IS NULL THEN RETURN l; END IF;

@@ -122,6 +122,29 @@ describe('connections that break', () => {
   })
 })
 
+describe('a crash of the server', () => {
+  test('while one holds and others wait: the hold is kept, and whoever waited is served in the end', async () => {
+    const [a, b] = [await hold(), await hold()]
+    const line = name()
+    const held = await a.mutex(line, { ttlMs: 60_000 }).acquire()
+    const tokens: bigint[] = []
+    const visit = async (): Promise<void> => {
+      await b.mutex(line, { fairness: 'strict' }).using(({ token }) => tokens.push(token))
+    }
+    const visits = Promise.all([visit(), visit(), visit()])
+    await poll(`SELECT 1 FROM holdfast_place WHERE line = '${hex(line)}' HAVING count(*) = 4`)
+    // Places that wait are answered before they are on the disk: they may be gone afterwards, and are entered anew.
+    await bench.server.kill()
+    await bench.server.start()
+    held.assertHeld()
+    admin = await bench.connect()
+    expect(await (await hold()).mutex(line).tryAcquire()).toBeNull()
+    expect(await held.release()).toBe(true)
+    await visits
+    expect([held.token, ...tokens]).toEqual([held.token, ...tokens].toSorted((x, y) => (x < y ? -1 : 1)))
+  })
+})
+
 describe('victims', () => {
   test("a deadlock's victim is sent again", async () => {
     const driver = raw(bench.url)

@@ -8,6 +8,7 @@ DECLARE
   p record;
   v_now bigint := (date_part('epoch', clock_timestamp()) * 1000000)::bigint;
   v_token bigint;
+  v_due boolean;
 BEGIN
   -- The short way: nobody is there. One statement, judged again on the newest row after a wait for its lock.
   UPDATE @line SET last = greatest(last + 1, v_now), capacity = p_capacity, solo_id = p_id, solo_weight = p_weight,
@@ -34,6 +35,7 @@ BEGIN
   END IF;
 
   l := @spill_v2(l);
+  v_due := l.lapses_from <= v_now;
   l := @tidy_v2(l, v_now, false);
   IF l.places > 0 THEN
     SELECT token, ttl, broken INTO p FROM @place WHERE id = p_id AND line = p_line;
@@ -74,6 +76,10 @@ BEGIN
   END IF;
   INSERT INTO @place (line, token, id, weight, ttl, lapse, at, data, inbox, granted)
   VALUES (p_line, l.last, p_id, p_weight, p_ttl, v_now + p_ttl, v_now, p_data, p_inbox, l.weight + p_weight <= p_capacity);
+  -- A place that waits need not be on the disk when it is answered, and the line's row, which a leaver may be waiting for, is free that much
+  -- sooner. It is there before anybody is told that it is granted: whoever makes room writes, and waits for, a later record of the same log. Lost
+  -- in a crash before that it has granted nothing, and its owner finds it gone and enters anew. Not so where this very step has told others.
+  IF NOT v_due AND l.weight + p_weight > p_capacity THEN PERFORM set_config('synchronous_commit', 'off', true); END IF;
   -- What is in front of the newest place is all there was, and none of it lapses before lapses_from.
   v_token := l.weight;
   l.places := l.places + 1;
