@@ -46,7 +46,8 @@ const DRIVERS = {
   async mysql(rest) {
     /** @type {typeof import('../../src/drivers/mysql/index.ts')} */
     const { mysql } = await loadBuilt('drivers/mysql/index.js')
-    return mysql(`mysql:${rest}`)
+    const [url, query] = rest.split('?')
+    return mysql(`mysql:${url}`, { doorbell: query !== 'doorbell=false' })
   },
   async etcd(rest) {
     /** @type {{ etcd: (url: string) => Promise<Driver> }} */

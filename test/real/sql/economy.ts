@@ -1,0 +1,101 @@
+/** What locks cost a SQL server, by its own count of statements: the cases for both. */
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, expect, test } from 'vitest'
+import type { Driver } from '../../../src/driver.ts'
+import { type Holdfast, holdfast, type LockOptions } from '../../../src/index.ts'
+
+export interface Counted {
+  url(): string
+  driver(): Driver
+  /** Statements that clients have sent since the server was started, this question not among them. */
+  statements(): Promise<number>
+}
+
+export function economyCases({ url, driver, statements }: Counted): void {
+  const open: Holdfast[] = []
+  afterEach(async () => {
+    await Promise.all(open.splice(0).map((hf) => hf.close()))
+  })
+  async function on(options: LockOptions): Promise<Holdfast> {
+    const hf = await holdfast(url(), options)
+    open.push(hf)
+    await hf.setup()
+    return hf
+  }
+  async function spent(work: () => Promise<void>): Promise<number> {
+    const before = await statements()
+    await work()
+    return (await statements()) - before
+  }
+
+  test('uncontended: one statement to enter, one to leave', async () => {
+    const hf = await on({ ttlMs: 600_000 })
+    const lock = hf.mutex('alone')
+    // Statements are prepared, and the line is known, from then on.
+    for (let i = 0; i < 3; i++) await (await lock.acquire()).release()
+    const count = await spent(async () => {
+      for (let i = 0; i < 50; i++) await (await lock.acquire()).release()
+    })
+    expect(count).toBeGreaterThanOrEqual(100)
+    // A sign of life of the inbox may come in between.
+    expect(count).toBeLessThanOrEqual(103)
+  })
+
+  test('contended, strict, by 4 clients with 10 contenders each: at most 3 statements a hand-over', async () => {
+    const clients = await Promise.all(Array.from({ length: 4 }, () => on({ ttlMs: 600_000, fairness: 'strict' })))
+    const visit = async (hf: Holdfast, times: number): Promise<void> => {
+      for (let i = 0; i < times; i++) await hf.mutex('shared').using(() => undefined)
+    }
+    const crowd = (times: number): Promise<unknown> =>
+      Promise.all(clients.flatMap((hf) => Array.from({ length: 10 }, () => visit(hf, times))))
+    await crowd(2)
+    const count = await spent(async () => {
+      await crowd(10)
+    })
+    // At the ends, where the line is empty or nearly so, a client may ask twice.
+    expect(count).toBeLessThanOrEqual(400 * 3 + 60)
+  })
+
+  test('1 000 waiters of one process: at most 4 statements a second while nothing happens', async () => {
+    const [holder, waiter] = [await on({ ttlMs: 600_000 }), await on({ ttlMs: 600_000, fairness: 'strict' })]
+    const held = await holder.mutex('idle').acquire()
+    const waits = Promise.allSettled(Array.from({ length: 1_000 }, () => waiter.mutex('idle').acquire()))
+    const waiting = async (): Promise<number> => {
+      for await (const line of holder.list({ prefix: 'idle' })) return line.waiters.length
+      return 0
+    }
+    await expect.poll(waiting, { timeout: 30_000, interval: 200 }).toBe(1_000)
+    const seconds = 4
+    expect(await spent(() => sleep(seconds * 1_000))).toBeLessThanOrEqual(4 * seconds)
+    held.assertHeld()
+    await waiter.close()
+    await waits
+  })
+
+  test('1 200 places that are renewed in one turn are one statement', async () => {
+    const store = driver()
+    await store.setup?.()
+    const entries = Array.from({ length: 1_200 }, (_, i) => ({
+      line: `held ${i}`,
+      id: randomBytes(16).toString('hex'),
+      weight: 1,
+      capacity: 1,
+      ttlMs: 600_000,
+      data: '{}',
+    }))
+    for (let i = 0; i < entries.length; i += 100) {
+      await Promise.all(entries.slice(i, i + 100).map((entry) => store.enter(entry, true)))
+    }
+    await store.touch(entries.slice(0, 1))
+    // As core asks: 500 a call.
+    const count = await spent(async () => {
+      const batches = [entries.slice(0, 500), entries.slice(500, 1_000), entries.slice(1_000)]
+      for (const places of await Promise.all(batches.map((batch) => store.touch(batch)))) {
+        expect(places.every((place) => place !== null)).toBe(true)
+      }
+    })
+    expect(count).toBe(1)
+    await store.close()
+  })
+}
