@@ -9,7 +9,9 @@ import org.apache.curator.retry.RetryOneTime;
 /** The real counterpart of the interop layout: one Curator mutex, told by lines on stdin what to do. */
 public class CuratorPeer {
   public static void main(String[] args) throws Exception {
-    try (CuratorFramework client = CuratorFrameworkFactory.newClient(args[0], 10_000, 10_000, new RetryOneTime(100))) {
+    int sessionMs = Integer.parseInt(args[2]);
+    try (CuratorFramework client =
+        CuratorFrameworkFactory.newClient(args[0], sessionMs, 10_000, new RetryOneTime(100))) {
       client.start();
       client.blockUntilConnected();
       InterProcessMutex mutex = new InterProcessMutex(client, args[1]);

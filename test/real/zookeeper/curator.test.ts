@@ -1,7 +1,9 @@
 /** The interop layout against its real counterpart: Apache Curator's InterProcessMutex, run by a few lines of Java. */
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { type ChildProcessWithoutNullStreams, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createInterface, type Interface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
@@ -18,12 +20,17 @@ const JARS = [
 ].map((name) => `/usr/share/java/${name}.jar`)
 
 let rig: Rig
+/** Where the peer is compiled to, once for all tests. */
+let classes = ''
 
 beforeAll(async () => {
   if (!JARS.every((jar) => existsSync(jar))) {
     if (process.env['HOLDFAST_TEST_INSTALL'] !== '1') throw new Error(`not installed: ${PACKAGES.join(' ')}`)
     await installPackages(PACKAGES)
   }
+  classes = mkdtempSync(join(tmpdir(), 'hf-curator-'))
+  const source = fileURLToPath(new URL('CuratorPeer.java', import.meta.url))
+  execFileSync('javac', ['-J-XX:TieredStopAtLevel=1', '-cp', JARS.join(':'), '-d', classes, source], { stdio: 'pipe' })
   rig = await Rig.open(1, { tickMs: 500 })
 })
 
@@ -34,16 +41,18 @@ afterEach(async () => {
   await rig.clear()
 })
 
-afterAll(() => rig?.[Symbol.asyncDispose]())
+afterAll(async () => {
+  await rig?.[Symbol.asyncDispose]()
+  if (classes !== '') rmSync(classes, { recursive: true, force: true })
+})
 
 class CuratorPeer {
   readonly #child: ChildProcessWithoutNullStreams
   readonly #lines: Interface
 
-  constructor(path: string) {
-    const source = fileURLToPath(new URL('CuratorPeer.java', import.meta.url))
-    const java = ['-Xmx64m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-cp', JARS.join(':')]
-    this.#child = spawn('java', [...java, source, rig.addresses.join(','), path])
+  constructor(path: string, sessionMs: number) {
+    const java = ['-Xmx64m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-cp', [classes, ...JARS].join(':')]
+    this.#child = spawn('java', [...java, 'CuratorPeer', rig.addresses.join(','), path, String(sessionMs)])
     this.#lines = createInterface({ input: this.#child.stdout })
     peers.push(this)
   }
@@ -66,8 +75,8 @@ class CuratorPeer {
   }
 }
 
-async function both(path: string): Promise<{ hf: Holdfast; peer: CuratorPeer }> {
-  const peer = new CuratorPeer(path)
+async function both(path: string, sessionMs = 10_000): Promise<{ hf: Holdfast; peer: CuratorPeer }> {
+  const peer = new CuratorPeer(path, sessionMs)
   expect(await peer.says()).toBe('ready')
   return { hf: await rig.holdfast({ layout: 'curator' }), peer }
 }
@@ -97,7 +106,7 @@ test('each keeps the other out, and is woken when the other leaves', async () =>
 
 test('first come, first served across both; a dead Curator client frees its place', async () => {
   const path = '/locks/order'
-  const { hf, peer } = await both(path)
+  const { hf, peer } = await both(path, 2_000)
   expect(await peer.ask('acquire')).toBe('acquired')
   const waiting = hf.mutex(path).acquire()
   await until('we stand in line', async () => ((await inLine(path)) === 2 ? true : null))
