@@ -114,7 +114,7 @@ async function pairs() {
         const node = await raw.create(`/pairs-${own}/${tasks}-${i}/p-`, data, { mode: 'ephemeralSequential' })
         await raw.delete(node)
       })
-    /** @type {number[]} */
+    /** @type {[number[], number[], number[]]} */
     const [ratios, cpuOurs, cpuRaw] = [[], [], []]
     for (let round = -20; round < ROUNDS; round++) {
       const first = round % 2 === 0 ? await ours() : await theirs()
@@ -142,7 +142,7 @@ async function handover() {
   const clients = [0, 1].map(() => new ZooKeeperClient({ servers: [address], sessionTimeoutMs: 30_000, ref: true }))
   const [a, b] = /** @type {[ZooKeeperClient, ZooKeeperClient]} */ (clients)
   await a.create(`/handover-${own}`)
-  /** @type {number[]} */
+  /** @type {[number[], number[]]} */
   const [events, questions] = [[], []]
   for (let round = -2; round < ROUNDS; round++) {
     for (let i = 0; i < CALLS; i++) {
