@@ -62,18 +62,28 @@ export class Visitor {
     const { p, recorder, stop } = this.#parts
     for (const what of ['read', 'write'] as const) {
       if (what === 'write') await pause(errand.stayMs, stop)
+      // Stamped before the look: a deadline that passes between the look and the stamp is nobody's fault.
+      const began = micros()
+      const { leftMs } = claim
       if (!claim.isHeld()) {
         recorder.record({ e: 'lost', t: micros(), p, i })
         return
       }
-      if (!(await this.#step(i, what, errand, claim))) return
+      if (!(await this.#step(i, what, errand, claim.token, { began, leftMs }))) return
     }
   }
 
-  #step(i: number, what: 'read' | 'write', { line, exclusive }: Errand, claim: Claim): Promise<boolean> {
-    const begun = micros()
-    const token = claim.token === null ? {} : { token: String(claim.token) }
-    return this.#parts.referee.step({ i, line: line.name, what, exclusive, begun, ...token, ...until(begun, claim) })
+  #step(
+    i: number,
+    what: 'read' | 'write',
+    { line, exclusive }: Errand,
+    token: bigint | null,
+    { began: begun, leftMs }: { readonly began: Micros; readonly leftMs: number },
+  ): Promise<boolean> {
+    const given = token === null ? {} : { token: String(token) }
+    // What is left is more than nothing, if it is less than a microsecond.
+    const deadline = leftMs > 0 ? { leftMs: Math.max(leftMs, 0.001) } : { leftMs }
+    return this.#parts.referee.step({ i, line: line.name, what, exclusive, begun, ...given, ...until(begun, deadline) })
   }
 
   async #release(i: number, claim: Claim): Promise<void> {
@@ -90,8 +100,7 @@ export class Visitor {
 }
 
 /** The stamp is taken before the lease is looked at: the deadline comes out a little early, never late. */
-function until(t: Micros, claim: Claim): { readonly until?: Micros } {
-  const { leftMs } = claim
+function until(t: Micros, { leftMs }: Pick<Claim, 'leftMs'>): { readonly until?: Micros } {
   return leftMs === Number.POSITIVE_INFINITY ? {} : { until: Math.floor(t + leftMs * 1_000) }
 }
 

@@ -86,7 +86,7 @@ export interface EffectEvent extends Of {
   readonly e: 'effect'
   readonly line: string
   readonly what: 'read' | 'write'
-  /** When the client began it, having checked that it holds. */
+  /** When the client began it, with the check that it holds. */
   readonly begun: Micros
   /** The client's local deadline at that moment; absent where it knows of none. */
   readonly until?: Micros
