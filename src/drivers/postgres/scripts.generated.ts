@@ -1,6 +1,6 @@
 /** Made by scripts/embed.js from the script files beside it. Do not edit. */
 
-export const BREAK: string = `CREATE OR REPLACE FUNCTION @break_v2(p_line bytea, p_at_once boolean) RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
+export const BREAK: string = `CREATE OR REPLACE FUNCTION @break_v3(p_line bytea, p_at_once boolean) RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
 l @line;
 p record;
@@ -9,11 +9,11 @@ v_used bigint := 0;
 v_gone bigint := 0;
 v_count integer := 0;
 BEGIN
-l := @lock_v2(p_line);
+l := @lock_v3(p_line);
 IF l.name IS NULL THEN RETURN 0; END IF;
 v_now := (date_part('epoch', clock_timestamp()) * 1000000)::bigint;
-l := @spill_v2(l);
-l := @tidy_v2(l, v_now, false);
+l := @spill_v3(l);
+l := @tidy_v3(l, v_now, false);
 FOR p IN SELECT token, id, weight, inbox FROM @place WHERE line = p_line ORDER BY token LOOP
 v_used := v_used + p.weight;
 EXIT WHEN v_used > l.capacity;
@@ -27,15 +27,15 @@ END LOOP;
 IF p_at_once AND v_count > 0 THEN
 l.places := l.places - v_count;
 l.weight := l.weight - v_gone;
-l := @tidy_v2(l, v_now, true);
+l := @tidy_v3(l, v_now, true);
 END IF;
-PERFORM @save_v2(l);
-PERFORM @tell_v2(l, v_now);
+PERFORM @save_v3(l);
+PERFORM @tell_v3(l, v_now);
 RETURN v_count;
 END $$;
 `
 
-export const ENTER: string = `CREATE OR REPLACE FUNCTION @enter_v2(
+export const ENTER: string = `CREATE OR REPLACE FUNCTION @enter_v3(
 p_line bytea, p_id uuid, p_weight bigint, p_capacity bigint, p_ttl bigint, p_data text, p_inbox text, p_wait boolean
 ) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -51,7 +51,7 @@ WHERE name = p_line AND places = 0 AND solo_id IS NULL AND dead_until <= v_now A
 RETURNING last INTO v_token;
 IF FOUND THEN RETURN v_token || ',0,-1,0'; END IF;
 LOOP
-l := @lock_v2(p_line);
+l := @lock_v3(p_line);
 EXIT WHEN l.name IS NOT NULL;
 INSERT INTO @line (name, capacity, last, solo_id, solo_weight, solo_ttl, solo_lapse, solo_at, solo_data, solo_inbox)
 SELECT p_line, p_capacity, greatest(m.floor + 1, v_now), p_id, p_weight, p_ttl, v_now + p_ttl, v_now, p_data, p_inbox
@@ -64,28 +64,28 @@ IF NOT p_wait AND l.solo_id <> p_id AND l.solo_lapse > v_now AND l.capacity = p_
 AND l.solo_weight + p_weight > p_capacity THEN
 RETURN NULL;
 END IF;
-l := @spill_v2(l);
+l := @spill_v3(l);
 v_due := l.lapses_from <= v_now;
-l := @tidy_v2(l, v_now, false);
+l := @tidy_v3(l, v_now, false);
 IF l.places > 0 THEN
 SELECT token, ttl, broken INTO p FROM @place WHERE id = p_id AND line = p_line;
 IF FOUND THEN
-PERFORM @save_v2(l);
+PERFORM @save_v3(l);
 IF p.broken THEN RETURN NULL; END IF;
 UPDATE @place SET lapse = v_now + ttl WHERE line = p_line AND token = p.token;
-RETURN @stand_v2(p_line, p.token, v_now);
+RETURN @stand_v3(p_line, p.token, v_now);
 END IF;
 END IF;
 IF l.dead_until > v_now AND EXISTS (SELECT FROM @dead WHERE line = p_line AND id = p_id AND until > v_now) THEN
-PERFORM @save_v2(l);
+PERFORM @save_v3(l);
 RETURN NULL;
 END IF;
 IF l.places > 0 AND l.capacity <> p_capacity THEN
-PERFORM @save_v2(l);
+PERFORM @save_v3(l);
 RETURN 'capacity ' || l.capacity;
 END IF;
 IF NOT p_wait AND l.weight + p_weight > p_capacity THEN
-PERFORM @save_v2(l);
+PERFORM @save_v3(l);
 RETURN NULL;
 END IF;
 l.last := greatest(l.last + 1, v_now);
@@ -99,8 +99,8 @@ l.solo_lapse := v_now + p_ttl;
 l.solo_at := v_now;
 l.solo_data := p_data;
 l.solo_inbox := p_inbox;
-PERFORM @save_v2(l);
-PERFORM @tell_v2(l, v_now);
+PERFORM @save_v3(l);
+PERFORM @tell_v3(l, v_now);
 RETURN l.last || ',0,-1,0';
 END IF;
 INSERT INTO @place (line, token, id, weight, ttl, lapse, at, data, inbox, granted)
@@ -109,16 +109,16 @@ IF NOT v_due AND l.weight + p_weight > p_capacity THEN PERFORM set_config('synch
 v_token := l.weight;
 l.places := l.places + 1;
 l.weight := l.weight + p_weight;
-PERFORM @tell_v2(l, v_now);
+PERFORM @tell_v3(l, v_now);
 p_ttl := least(l.lapses_from, v_now + p_ttl);
 v_now := l.lapses_from - v_now;
 l.lapses_from := p_ttl;
-PERFORM @save_v2(l);
+PERFORM @save_v3(l);
 RETURN l.last || ',' || v_token || ',' || v_now || ',0';
 END $$;
 `
 
-export const LEAVE: string = `CREATE OR REPLACE FUNCTION @leave_v2(p_line bytea, p_id uuid, p_ttl bigint, p_after bigint)
+export const LEAVE: string = `CREATE OR REPLACE FUNCTION @leave_v3(p_line bytea, p_id uuid, p_ttl bigint, p_after bigint)
 RETURNS text LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
 l @line;
@@ -132,12 +132,12 @@ WHERE name = p_line AND solo_id = p_id AND watched_until <= v_now;
 IF FOUND THEN RETURN NULL; END IF;
 END IF;
 LOOP
-l := @lock_v2(p_line);
+l := @lock_v3(p_line);
 EXIT WHEN l.name IS NOT NULL;
 INSERT INTO @line (name, capacity, last) SELECT p_line, 1, m.floor FROM @meta m ON CONFLICT DO NOTHING;
 END LOOP;
 v_now := (date_part('epoch', clock_timestamp()) * 1000000)::bigint;
-l := @spill_v2(l);
+l := @spill_v3(l);
 IF p_after = 0 THEN
 DELETE FROM @place WHERE id = p_id AND line = p_line RETURNING weight INTO v_weight;
 IF FOUND THEN
@@ -158,9 +158,9 @@ INSERT INTO @dead (line, id, until) VALUES (p_line, p_id, v_now + p_ttl)
 ON CONFLICT (line, id) DO UPDATE SET until = excluded.until;
 l.dead_until := greatest(l.dead_until, v_now + p_ttl);
 END IF;
-l := @tidy_v2(l, v_now, v_removed);
-PERFORM @save_v2(l);
-PERFORM @tell_v2(l, v_now);
+l := @tidy_v3(l, v_now, v_removed);
+PERFORM @save_v3(l);
+PERFORM @tell_v3(l, v_now);
 RETURN NULL;
 END $$;
 `
@@ -225,7 +225,7 @@ lapse bigint NOT NULL
 ) WITH (fillfactor = 50);
 `
 
-export const SEVERAL: string = `CREATE OR REPLACE FUNCTION @enter_all_v2(p_batch text, p_inbox text) RETURNS text[] LANGUAGE plpgsql VOLATILE AS $$
+export const SEVERAL: string = `CREATE OR REPLACE FUNCTION @enter_all_v3(p_batch text, p_inbox text) RETURNS text[] LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
 r record;
 v_answer text;
@@ -237,7 +237,7 @@ SELECT decode(e ->> 0, 'hex') AS line, (e ->> 1)::uuid AS id, (e ->> 2)::bigint 
 FROM json_array_elements(p_batch::json) WITH ORDINALITY u(e, i)
 ORDER BY 1, i
 LOOP
-v_answer := @enter_v2(r.line, r.id, r.weight, r.capacity, r.ttl, r.data, p_inbox, false);
+v_answer := @enter_v3(r.line, r.id, r.weight, r.capacity, r.ttl, r.data, p_inbox, false);
 IF v_answer LIKE 'capacity %' THEN
 v_out := ARRAY[v_answer, r.i::text];
 RAISE EXCEPTION 'another capacity' USING ERRCODE = 'HF002';
@@ -252,7 +252,7 @@ RETURN v_out;
 EXCEPTION WHEN SQLSTATE 'HF002' THEN
 RETURN v_out;
 END $$;
-CREATE OR REPLACE FUNCTION @rename_v2(p_line bytea, p_id uuid, p_new uuid, p_ttl bigint, p_data text, p_inbox text)
+CREATE OR REPLACE FUNCTION @rename_v3(p_line bytea, p_id uuid, p_new uuid, p_ttl bigint, p_data text, p_inbox text)
 RETURNS text LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
 l @line;
@@ -260,11 +260,11 @@ p record;
 v_now bigint;
 v_answer text;
 BEGIN
-l := @lock_v2(p_line);
+l := @lock_v3(p_line);
 IF l.name IS NULL THEN RETURN NULL; END IF;
 v_now := (date_part('epoch', clock_timestamp()) * 1000000)::bigint;
-l := @spill_v2(l);
-l := @tidy_v2(l, v_now, false);
+l := @spill_v3(l);
+l := @tidy_v3(l, v_now, false);
 SELECT token, id INTO p FROM @place WHERE line = p_line AND id IN (p_id, p_new) AND NOT broken;
 IF FOUND THEN
 UPDATE @place SET id = p_new, ttl = p_ttl, lapse = v_now + p_ttl, data = p_data, inbox = p_inbox
@@ -275,17 +275,17 @@ INSERT INTO @dead (line, id, until) VALUES (p_line, p_id, v_now + p_ttl)
 ON CONFLICT (line, id) DO UPDATE SET until = excluded.until;
 l.dead_until := greatest(l.dead_until, v_now + p_ttl);
 END IF;
-v_answer := @stand_v2(p_line, p.token, v_now);
+v_answer := @stand_v3(p_line, p.token, v_now);
 END IF;
-PERFORM @save_v2(l);
-PERFORM @tell_v2(l, v_now);
+PERFORM @save_v3(l);
+PERFORM @tell_v3(l, v_now);
 RETURN v_answer;
 END $$;
 `
 
-export const STEP: string = `CREATE OR REPLACE FUNCTION @now_v2() RETURNS bigint LANGUAGE sql VOLATILE AS
+export const STEP: string = `CREATE OR REPLACE FUNCTION @now_v3() RETURNS bigint LANGUAGE sql VOLATILE AS
 $$ SELECT (date_part('epoch', clock_timestamp()) * 1000000)::bigint $$;
-CREATE OR REPLACE FUNCTION @lock_v2(p_line bytea) RETURNS @line LANGUAGE plpgsql VOLATILE AS $$
+CREATE OR REPLACE FUNCTION @lock_v3(p_line bytea) RETURNS @line LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
 l @line;
 BEGIN
@@ -295,7 +295,7 @@ END IF;
 SELECT * INTO l FROM @line WHERE name = p_line FOR UPDATE;
 RETURN l;
 END $$;
-CREATE OR REPLACE FUNCTION @save_v2(l @line) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+CREATE OR REPLACE FUNCTION @save_v3(l @line) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
 UPDATE @line SET capacity = l.capacity, last = l.last, places = l.places, weight = l.weight,
 lapses_from = l.lapses_from, dead_until = l.dead_until, watched_until = l.watched_until,
@@ -303,7 +303,7 @@ solo_id = l.solo_id, solo_weight = l.solo_weight, solo_ttl = l.solo_ttl, solo_la
 solo_at = l.solo_at, solo_data = l.solo_data, solo_inbox = l.solo_inbox
 WHERE name = l.name;
 END $$;
-CREATE OR REPLACE FUNCTION @spill_v2(l @line) RETURNS @line LANGUAGE plpgsql VOLATILE AS $$
+CREATE OR REPLACE FUNCTION @spill_v3(l @line) RETURNS @line LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
 IF l.solo_id IS NULL THEN RETURN l; END IF;
 INSERT INTO @place (line, token, id, weight, ttl, lapse, at, data, inbox, granted)
@@ -316,7 +316,7 @@ l.solo_data := NULL;
 l.solo_inbox := NULL;
 RETURN l;
 END $$;
-CREATE OR REPLACE FUNCTION @tidy_v2(l @line, p_now bigint, p_removed boolean) RETURNS @line LANGUAGE plpgsql VOLATILE AS $$
+CREATE OR REPLACE FUNCTION @tidy_v3(l @line, p_now bigint, p_removed boolean) RETURNS @line LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
 p record;
 v_used bigint := 0;
@@ -343,13 +343,13 @@ END LOOP;
 END IF;
 RETURN l;
 END $$;
-CREATE OR REPLACE FUNCTION @tell_v2(l @line, p_now bigint) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+CREATE OR REPLACE FUNCTION @tell_v3(l @line, p_now bigint) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
 IF l.watched_until > p_now THEN
 PERFORM pg_notify(@channel, encode(l.name, 'hex'));
 END IF;
 END $$;
-CREATE OR REPLACE FUNCTION @stand_v2(p_line bytea, p_token bigint, p_now bigint) RETURNS text LANGUAGE sql VOLATILE AS $$
+CREATE OR REPLACE FUNCTION @stand_v3(p_line bytea, p_token bigint, p_now bigint) RETURNS text LANGUAGE sql VOLATILE AS $$
 SELECT p_token || ',' || coalesce(sum(weight) FILTER (WHERE token < p_token), 0) || ',' ||
 coalesce(min(lapse) FILTER (WHERE token < p_token) - p_now, -1) || ',' ||
 count(*) FILTER (WHERE token > p_token)
@@ -357,7 +357,7 @@ FROM @place WHERE line = p_line
 $$;
 `
 
-export const SWAP: string = `CREATE OR REPLACE FUNCTION @swap_v2(p_key bytea, p_write boolean, p_version bigint, p_next text, p_ttl bigint, p_nonce text)
+export const SWAP: string = `CREATE OR REPLACE FUNCTION @swap_v3(p_key bytea, p_write boolean, p_version bigint, p_next text, p_ttl bigint, p_nonce text)
 RETURNS text[] LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
 c @cell;
@@ -394,7 +394,7 @@ RETURN ARRAY[CASE WHEN p_next IS NULL THEN '0' ELSE v_version::text END, p_next,
 END $$;
 `
 
-export const SWEEP: string = `CREATE OR REPLACE FUNCTION @sweep_v2(p_idle bigint, p_max integer) RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
+export const SWEEP: string = `CREATE OR REPLACE FUNCTION @sweep_v3(p_idle bigint, p_max integer) RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
 l @line;
 v_now bigint := (date_part('epoch', clock_timestamp()) * 1000000)::bigint;
@@ -411,10 +411,10 @@ SELECT * FROM @line WHERE last < v_now - p_idle AND dead_until <= v_now AND watc
 AND (solo_id IS NULL OR solo_lapse <= v_now - p_idle) AND (places = 0 OR lapses_from <= v_now - p_idle)
 LIMIT p_max FOR UPDATE SKIP LOCKED
 LOOP
-l := @spill_v2(l);
-l := @tidy_v2(l, v_now, false);
+l := @spill_v3(l);
+l := @tidy_v3(l, v_now, false);
 IF l.places > 0 THEN
-PERFORM @save_v2(l);
+PERFORM @save_v3(l);
 CONTINUE;
 END IF;
 DELETE FROM @dead WHERE line = l.name;
@@ -436,7 +436,7 @@ RETURN v_count + v_cells + v_buckets;
 END $$;
 `
 
-export const TAKE: string = `CREATE OR REPLACE FUNCTION @take_v2(
+export const TAKE: string = `CREATE OR REPLACE FUNCTION @take_v3(
 p_key bytea, p_cost bigint, p_burst bigint, p_unit bigint, p_drain bigint, p_shut_after bigint, p_shut bigint
 ) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -483,7 +483,7 @@ RETURN v_taken || ',' || b.level || ',' || v_retry || ',' || CASE WHEN b.shut_un
 END $$;
 `
 
-export const TOUCH: string = `CREATE OR REPLACE FUNCTION @touch_v2(p_lines text, p_ids text) RETURNS text[] LANGUAGE plpgsql VOLATILE AS $$
+export const TOUCH: string = `CREATE OR REPLACE FUNCTION @touch_v3(p_lines text, p_ids text) RETURNS text[] LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
 l @line;
 r record;
@@ -514,9 +514,9 @@ END LOOP;
 IF v_left = 0 THEN RETURN v_out; END IF;
 FOR l IN SELECT * FROM @line WHERE name = ANY (v_lines) AND places > 0 LOOP
 IF l.lapses_from <= v_now THEN
-l := @tidy_v2(l, v_now, false);
-PERFORM @save_v2(l);
-PERFORM @tell_v2(l, v_now);
+l := @tidy_v3(l, v_now, false);
+PERFORM @save_v3(l);
+PERFORM @tell_v3(l, v_now);
 END IF;
 UPDATE @place SET lapse = v_now + ttl WHERE line = l.name AND id = ANY (v_ids) AND NOT broken;
 v_granted := '{}';
@@ -540,28 +540,28 @@ RETURN v_out;
 END $$;
 `
 
-export const WATCH: string = `CREATE OR REPLACE FUNCTION @observe_v2(p_lines text, p_span bigint) RETURNS void LANGUAGE sql VOLATILE AS $$
+export const WATCH: string = `CREATE OR REPLACE FUNCTION @observe_v3(p_lines text, p_span bigint) RETURNS void LANGUAGE sql VOLATILE AS $$
 INSERT INTO @line (name, capacity, last, watched_until)
-SELECT decode(u.hex, 'hex'), 1, m.floor, @now_v2() + p_span
+SELECT decode(u.hex, 'hex'), 1, m.floor, @now_v3() + p_span
 FROM unnest(string_to_array(p_lines, ',')) u(hex), @meta m ORDER BY 1
 ON CONFLICT (name) DO UPDATE SET watched_until = greatest(@bare(line).watched_until, excluded.watched_until)
 $$;
-CREATE OR REPLACE FUNCTION @poll_v2(p_lines text, p_ids text) RETURNS SETOF text LANGUAGE sql VOLATILE AS $$
+CREATE OR REPLACE FUNCTION @poll_v3(p_lines text, p_ids text) RETURNS SETOF text LANGUAGE sql VOLATILE AS $$
 WITH u AS (
 SELECT decode(h.hex, 'hex') AS line, i.id::uuid AS id
 FROM unnest(string_to_array(p_lines, ','), string_to_array(p_ids, ',')) AS h(hex, id), LATERAL (SELECT h.id) i(id)
 ), s AS (
 SELECT p.id, p.broken, sum(p.weight) OVER (PARTITION BY p.line ORDER BY p.token) AS upto, l.capacity
 FROM @place p JOIN @line l ON l.name = p.line
-WHERE p.line IN (SELECT line FROM u) AND p.lapse > @now_v2()
+WHERE p.line IN (SELECT line FROM u) AND p.lapse > @now_v3()
 )
 SELECT replace(u.id::text, '-', '') FROM u LEFT JOIN s ON s.id = u.id
 WHERE s.id IS NULL OR s.broken OR s.upto <= s.capacity
 $$;
-CREATE OR REPLACE FUNCTION @list_v2(p_prefix bytea)
+CREATE OR REPLACE FUNCTION @list_v3(p_prefix bytea)
 RETURNS TABLE (name text, capacity bigint, token bigint, weight bigint, age bigint, rest bigint, data text)
 LANGUAGE sql VOLATILE AS $$
-WITH t AS MATERIALIZED (SELECT @now_v2() AS now),
+WITH t AS MATERIALIZED (SELECT @now_v3() AS now),
 l AS (SELECT * FROM @line k WHERE k.name >= p_prefix AND substring(k.name FROM 1 FOR length(p_prefix)) = p_prefix)
 SELECT encode(s.line, 'hex'), s.capacity, s.token, s.weight, t.now - s.at, s.lapse - t.now, s.data FROM t, (
 SELECT l.name AS line, l.capacity, l.last AS token, l.solo_weight AS weight, l.solo_at AS at, l.solo_lapse AS lapse,

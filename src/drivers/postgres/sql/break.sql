@@ -1,5 +1,5 @@
--- break_v2(line, now) -> how many were broken: the places granted now. With `now` they go at once, else they weigh until they lapse.
-CREATE OR REPLACE FUNCTION @break_v2(p_line bytea, p_at_once boolean) RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
+-- break_v3(line, now) -> how many were broken: the places granted now. With `now` they go at once, else they weigh until they lapse.
+CREATE OR REPLACE FUNCTION @break_v3(p_line bytea, p_at_once boolean) RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   l @line;
   p record;
@@ -8,11 +8,11 @@ DECLARE
   v_gone bigint := 0;
   v_count integer := 0;
 BEGIN
-  l := @lock_v2(p_line);
+  l := @lock_v3(p_line);
   IF l.name IS NULL THEN RETURN 0; END IF;
   v_now := (date_part('epoch', clock_timestamp()) * 1000000)::bigint;
-  l := @spill_v2(l);
-  l := @tidy_v2(l, v_now, false);
+  l := @spill_v3(l);
+  l := @tidy_v3(l, v_now, false);
   FOR p IN SELECT token, id, weight, inbox FROM @place WHERE line = p_line ORDER BY token LOOP
     v_used := v_used + p.weight;
     EXIT WHEN v_used > l.capacity;
@@ -26,9 +26,9 @@ BEGIN
   IF p_at_once AND v_count > 0 THEN
     l.places := l.places - v_count;
     l.weight := l.weight - v_gone;
-    l := @tidy_v2(l, v_now, true);
+    l := @tidy_v3(l, v_now, true);
   END IF;
-  PERFORM @save_v2(l);
-  PERFORM @tell_v2(l, v_now);
+  PERFORM @save_v3(l);
+  PERFORM @tell_v3(l, v_now);
   RETURN v_count;
 END $$;

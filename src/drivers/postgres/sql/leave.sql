@@ -1,6 +1,6 @@
--- leave_v2(line, id, ttl, after) -> NULL.  after > 0: the place stays that long, and is not renewed.
+-- leave_v3(line, id, ttl, after) -> NULL.  after > 0: the place stays that long, and is not renewed.
 -- An id nobody knows is dead from now on, for one ttl: its own enter may still be under way.
-CREATE OR REPLACE FUNCTION @leave_v2(p_line bytea, p_id uuid, p_ttl bigint, p_after bigint)
+CREATE OR REPLACE FUNCTION @leave_v3(p_line bytea, p_id uuid, p_ttl bigint, p_after bigint)
 RETURNS text LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   l @line;
@@ -16,12 +16,12 @@ BEGIN
   END IF;
 
   LOOP
-    l := @lock_v2(p_line);
+    l := @lock_v3(p_line);
     EXIT WHEN l.name IS NOT NULL;
     INSERT INTO @line (name, capacity, last) SELECT p_line, 1, m.floor FROM @meta m ON CONFLICT DO NOTHING;
   END LOOP;
   v_now := (date_part('epoch', clock_timestamp()) * 1000000)::bigint;
-  l := @spill_v2(l);
+  l := @spill_v3(l);
   IF p_after = 0 THEN
     DELETE FROM @place WHERE id = p_id AND line = p_line RETURNING weight INTO v_weight;
     IF FOUND THEN
@@ -42,8 +42,8 @@ BEGIN
     ON CONFLICT (line, id) DO UPDATE SET until = excluded.until;
     l.dead_until := greatest(l.dead_until, v_now + p_ttl);
   END IF;
-  l := @tidy_v2(l, v_now, v_removed);
-  PERFORM @save_v2(l);
-  PERFORM @tell_v2(l, v_now);
+  l := @tidy_v3(l, v_now, v_removed);
+  PERFORM @save_v3(l);
+  PERFORM @tell_v3(l, v_now);
   RETURN NULL;
 END $$;

@@ -1,12 +1,12 @@
 -- The parts of which the steps on a line are made. Each is called with the line's row locked, save now and lock themselves.
 
-CREATE OR REPLACE FUNCTION @now_v2() RETURNS bigint LANGUAGE sql VOLATILE AS
+CREATE OR REPLACE FUNCTION @now_v3() RETURNS bigint LANGUAGE sql VOLATILE AS
 $$ SELECT (date_part('epoch', clock_timestamp()) * 1000000)::bigint $$;
 
 -- Locks the line's row and returns it; all NULL if there is none.
 -- What follows counts in later statements, whose snapshots are taken after the wait for the lock. With one snapshot for all
 -- of them, B would count what A had not yet committed when B began to wait: two holders. Hence the refusal.
-CREATE OR REPLACE FUNCTION @lock_v2(p_line bytea) RETURNS @line LANGUAGE plpgsql VOLATILE AS $$
+CREATE OR REPLACE FUNCTION @lock_v3(p_line bytea) RETURNS @line LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   l @line;
 BEGIN
@@ -18,7 +18,7 @@ BEGIN
 END $$;
 
 -- Writes the line's row. Not in SQL, which would be planned anew at every call: that took six times as long as the update.
-CREATE OR REPLACE FUNCTION @save_v2(l @line) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+CREATE OR REPLACE FUNCTION @save_v3(l @line) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
   UPDATE @line SET capacity = l.capacity, last = l.last, places = l.places, weight = l.weight,
     lapses_from = l.lapses_from, dead_until = l.dead_until, watched_until = l.watched_until,
@@ -28,7 +28,7 @@ BEGIN
 END $$;
 
 -- Moves the place that stood alone into a row of its own. The caller saves the line.
-CREATE OR REPLACE FUNCTION @spill_v2(l @line) RETURNS @line LANGUAGE plpgsql VOLATILE AS $$
+CREATE OR REPLACE FUNCTION @spill_v3(l @line) RETURNS @line LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
   IF l.solo_id IS NULL THEN RETURN l; END IF;
   INSERT INTO @place (line, token, id, weight, ttl, lapse, at, data, inbox, granted)
@@ -45,7 +45,7 @@ END $$;
 -- Deletes the lapsed, then tells those that have become granted, if anybody was removed (here or by the caller).
 -- A place has lapsed only once it is deleted, and it is deleted and renewed under the same lock: whoever judges by reading
 -- alone could ignore a place whose renewal commits a moment later.
-CREATE OR REPLACE FUNCTION @tidy_v2(l @line, p_now bigint, p_removed boolean) RETURNS @line LANGUAGE plpgsql VOLATILE AS $$
+CREATE OR REPLACE FUNCTION @tidy_v3(l @line, p_now bigint, p_removed boolean) RETURNS @line LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   p record;
   v_used bigint := 0;
@@ -74,7 +74,7 @@ BEGIN
 END $$;
 
 -- Tells the observers of the line, if it has any, that it has changed.
-CREATE OR REPLACE FUNCTION @tell_v2(l @line, p_now bigint) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+CREATE OR REPLACE FUNCTION @tell_v3(l @line, p_now bigint) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
   IF l.watched_until > p_now THEN
     PERFORM pg_notify(@channel, encode(l.name, 'hex'));
@@ -82,7 +82,7 @@ BEGIN
 END $$;
 
 -- Where a place stands, as `token,ahead,recheck,wanted`.
-CREATE OR REPLACE FUNCTION @stand_v2(p_line bytea, p_token bigint, p_now bigint) RETURNS text LANGUAGE sql VOLATILE AS $$
+CREATE OR REPLACE FUNCTION @stand_v3(p_line bytea, p_token bigint, p_now bigint) RETURNS text LANGUAGE sql VOLATILE AS $$
   SELECT p_token || ',' || coalesce(sum(weight) FILTER (WHERE token < p_token), 0) || ',' ||
     coalesce(min(lapse) FILTER (WHERE token < p_token) - p_now, -1) || ',' ||
     count(*) FILTER (WHERE token > p_token)
