@@ -5,7 +5,7 @@ import type { Credential } from '../core/credential.ts'
 import { AcquireTimeoutError, LockLostError, NotHeldError, UnsupportedError, UsageError } from '../core/errors.ts'
 import type { Handle } from '../core/handle.ts'
 import type { Held, HoldState } from '../core/held.ts'
-import { ISSUES_PER_PLACE } from '../core/hold.ts'
+import { type Hold, ISSUES_PER_PLACE } from '../core/hold.ts'
 import { LineLock } from '../core/lock.ts'
 import { type AcquireOptions, type LockSettings, resolveAcquire } from '../core/options.ts'
 import { Promotion } from '../core/promotion.ts'
@@ -112,18 +112,29 @@ abstract class HeldOver implements Held {
   }
 }
 
+/** What the handles of one place share: one that was entered again inside `using` would else wait for the first one's writing. */
+interface Turns {
+  writer: Writer | null
+  isUpgrading: boolean
+  /** How often it has written: each time is an issue of its place, with a token of its own. */
+  times: number
+}
+
+const turnsOf = new WeakMap<Hold, Turns>()
+
 class Upgradeable extends HeldOver implements UpgradeHeld {
   readonly #core: Core
   readonly #writing: Spec
+  readonly #turns: Turns
+  /** The writing that this handle began, and ends with it. */
   #writer: Writer | null = null
-  #isUpgrading = false
-  /** How often it has written: each time is an issue of its place, with a token of its own. */
-  #times = 0
 
   constructor(core: Core, reader: Handle, writing: Spec) {
     super(reader)
     this.#core = core
     this.#writing = writing
+    this.#turns = turnsOf.get(reader.hold) ?? { writer: null, isUpgrading: false, times: 0 }
+    turnsOf.set(reader.hold, this.#turns)
   }
 
   get token(): bigint {
@@ -153,14 +164,16 @@ class Upgradeable extends HeldOver implements UpgradeHeld {
   async upgrade(options?: Pick<AcquireOptions, 'waitMs' | 'signal'>): Promise<Held> {
     const { waitMs, signal } = resolveAcquire(options, false)
     this.assertHeld()
-    if (this.#isUpgrading || this.#writer?.state === 'held') {
+    signal?.throwIfAborted()
+    const turns = this.#turns
+    if (turns.isUpgrading || turns.writer?.live === true) {
       throw new UsageError(`line ${JSON.stringify(this.name)}: this hold is a write lock already, or becoming one`, {
         line: this.name,
       })
     }
-    if (BigInt(this.#times + 1) >= ISSUES_PER_PLACE) {
+    if (BigInt(turns.times + 1) >= ISSUES_PER_PLACE) {
       throw new UsageError(
-        `line ${JSON.stringify(this.name)}: this hold has written ${this.#times} times; release it`,
+        `line ${JSON.stringify(this.name)}: this hold has written ${turns.times} times; release it`,
         {
           line: this.name,
         },
@@ -168,7 +181,7 @@ class Upgradeable extends HeldOver implements UpgradeHeld {
     }
     const { runtime } = this.#core
     const until = runtime.now() + waitMs
-    this.#isUpgrading = true
+    turns.isUpgrading = true
     try {
       const promotion = new Promotion(this.#core, this.#writing, this.reader.hold.lease)
       const handle = await promotion.run(async (ms, changed) => {
@@ -178,11 +191,21 @@ class Upgradeable extends HeldOver implements UpgradeHeld {
         if (leftMs <= 0) throw this.#timedOut(waitMs)
         await pause(runtime, Math.min(ms, leftMs), signal, changed)
       })
-      this.#writer = new Writer(this.reader, handle, this.reader.token + BigInt(++this.#times))
-      this.#writer.assertHeld()
-      return this.#writer
+      const writer = new Writer(this.reader, handle, this.reader.token + BigInt(++turns.times))
+      try {
+        this.assertHeld()
+        signal?.throwIfAborted()
+        writer.assertHeld()
+      } catch (error) {
+        // The reader was released while the store was asked. The second place is granted, and nobody else knows of it: it would be renewed for ever.
+        await handle.release()
+        throw error
+      }
+      this.#writer = writer
+      turns.writer = writer
+      return writer
     } finally {
-      this.#isUpgrading = false
+      turns.isUpgrading = false
     }
   }
 
@@ -228,6 +251,10 @@ class Writer extends HeldOver {
     return this.reader.state === 'released' ? 'lost' : this.reader.state === 'held' ? state : this.reader.state
   }
 
+  get live(): boolean {
+    return this.state === 'held' || this.state === 'at-risk'
+  }
+
   get remainingMs(): number {
     return Math.min(this.reader.remainingMs, this.#over.remainingMs)
   }
@@ -250,7 +277,7 @@ class Writer extends HeldOver {
   }
 
   async release(): Promise<boolean> {
-    const isHeld = this.state === 'held' || this.state === 'at-risk'
+    const isHeld = this.live
     return (await this.#over.release()) && isHeld
   }
 }
