@@ -24,12 +24,20 @@ interface Deed {
   readonly capacity: number
   readonly ttlMs: number
   readonly lockDelayMs: number
+  /** How long others must still be kept away, counted from the moment of handing on; the heir counts from its own, which is later. */
+  readonly minHoldMs: number
   readonly id: string
   readonly counter: number
 }
 
 /** Moves a place to an id of nobody's, and writes down what its heir must know. The caller has ended its own hold of it. */
-export async function writeDeed(core: Core, spec: Spec, lease: Lease, counter: number): Promise<string> {
+export async function writeDeed(
+  core: Core,
+  spec: Spec,
+  lease: Lease,
+  counter: number,
+  minHoldMs: number,
+): Promise<string> {
   const id = core.runtime.randomId()
   const place = await insist(core, lease.sinceMonoMs + usableMs(lease.ttlMs), () =>
     rename(core, { ...lease.entry, outlives: true }, id),
@@ -41,15 +49,26 @@ export async function writeDeed(core: Core, spec: Spec, lease: Lease, counter: n
   }
   const { name: line, mode, weight, capacity, settings } = spec
   const { ttlMs, lockDelayMs } = settings
-  const deed: Deed = { store: core.driver.name, line, mode, weight, capacity, ttlMs, lockDelayMs, id, counter }
+  const deed: Deed = {
+    store: core.driver.name,
+    line,
+    mode,
+    weight,
+    capacity,
+    ttlMs,
+    lockDelayMs,
+    minHoldMs,
+    id,
+    counter,
+  }
   return Buffer.from(JSON.stringify(deed)).toString('base64url')
 }
 
 /** Makes a hold of what the text names; works once. */
 export async function adopt(core: Core, text: string, base: LockSettings): Promise<Handle> {
   const deed = readDeed(core, text)
-  const { line, mode, weight, capacity, ttlMs, lockDelayMs } = deed
-  const settings: LockSettings = Object.freeze({ ...base, ttlMs, lockDelayMs, minHoldMs: 0 })
+  const { line, mode, weight, capacity, ttlMs, lockDelayMs, minHoldMs } = deed
+  const settings: LockSettings = Object.freeze({ ...base, ttlMs, lockDelayMs, minHoldMs })
   const spec: Spec = { ...makeSpec(core.runtime, { name: line, mode, weight, capacity }, settings), shareKey: null }
   const { runtime } = core
   const overture = new Overture()
@@ -139,9 +158,12 @@ function readDeed(core: Core, text: string): Deed {
 
 function isDeed(value: unknown): value is Deed {
   if (typeof value !== 'object' || value === null) return false
-  const { store, line, mode, weight, capacity, ttlMs, lockDelayMs, id, counter } = value as Record<string, unknown>
+  const { store, line, mode, weight, capacity, ttlMs, lockDelayMs, minHoldMs, id, counter } = value as Record<
+    string,
+    unknown
+  >
   const texts = [store, line, mode, id].every((text) => typeof text === 'string')
-  const numbers = [weight, capacity, ttlMs, lockDelayMs, counter].every(
+  const numbers = [weight, capacity, ttlMs, lockDelayMs, minHoldMs, counter].every(
     (n) => Number.isSafeInteger(n) && (n as number) >= 0,
   )
   return texts && numbers && ['exclusive', 'shared', 'permits'].includes(mode as string)

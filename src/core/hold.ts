@@ -141,7 +141,7 @@ export class Hold implements LeaseListener {
     this.lease.unwatch()
     this.#issuer.forget(this)
     try {
-      return await writeDeed(this.#core, this.spec, this.lease, this.counter)
+      return await writeDeed(this.#core, this.spec, this.lease, this.counter, this.lingerMs)
     } catch (error) {
       // Where it stands nobody knows: under its old id it goes now, under the new one with its lease.
       this.#core.reaper.drop(this.lease.entry)
