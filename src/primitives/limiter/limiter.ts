@@ -35,11 +35,11 @@ export interface Limiter {
   take(key: string, cost?: number): Promise<Outcome>
   /** Waits until it has taken. AcquireTimeoutError at once when `waitMs` can't be enough. In order within this process. */
   acquire(key: string, options?: TakeOptions): Promise<Outcome>
-  /** How it stands, without taking. */
+  /** How it stands, without taking: whether one could be taken, and when. */
   look(key: string): Promise<Outcome>
 }
 
-const KEY_BYTES_MAX = 256
+export const KEY_BYTES_MAX = 256
 const NAMES_MAX = 4_096
 /** After an outage the store is asked again so soon; meanwhile an open limiter keeps nobody waiting. */
 const OUTAGE_MS = 1_000
@@ -111,7 +111,7 @@ export class StoreLimiter implements Limiter {
   async look(key: string): Promise<Outcome> {
     const name = this.#keyOf(key)
     this.#core.assertOpen()
-    return this.#orOpen(() => this.#take(name, this.#demand(0)))
+    return this.#look(name, 1)
   }
 
   async acquire(key: string, options?: TakeOptions): Promise<Outcome> {
@@ -156,12 +156,19 @@ export class StoreLimiter implements Limiter {
   /** Who waits does not ask in vain: with a penalty it looks first, and its patience shuts no key. */
   async #tryQuietly(name: string, cost: number): Promise<Outcome> {
     this.#core.assertOpen()
-    const { demand, burst, perMs, limit } = this.#settings
-    if (demand.shutAfter === 0) return this.#try(name, cost)
+    if (this.#settings.demand.shutAfter === 0) return this.#try(name, cost)
+    const look = await this.#look(name, cost)
+    return look.allowed ? this.#try(name, cost) : look
+  }
+
+  /** What would become of a wish. To take nothing is always granted, so the answer to that is not the answer. */
+  async #look(name: string, cost: number): Promise<Outcome> {
+    const { burst, perMs, limit } = this.#settings
     const look = await this.#orOpen(() => this.#take(name, this.#demand(0)))
-    if (!look.counted || (look.remaining >= cost && !look.shut)) return this.#try(name, cost)
-    const retryAfterMs = look.shut ? look.retryAfterMs : Math.max(0, look.resetMs - ((burst - cost) * perMs) / limit)
-    return { ...look, allowed: false, retryAfterMs }
+    if (!look.counted || look.shut) return look
+    const allowed = look.remaining >= cost
+    const retryAfterMs = allowed ? 0 : Math.max(0, look.resetMs - ((burst - cost) * perMs) / limit)
+    return { ...look, allowed, retryAfterMs }
   }
 
   #ask(name: string, cost: number): Taken | Promise<Taken> {
@@ -205,5 +212,6 @@ export class StoreLimiter implements Limiter {
 }
 
 function asOutcome({ taken, left, retryMs, resetMs, shut }: Taken): Outcome {
-  return { allowed: taken, remaining: left, retryAfterMs: retryMs, resetMs, shut, counted: true }
+  // Another user of the name may allow a larger burst, and has taken it: then more is gone than this one would give.
+  return { allowed: taken, remaining: Math.max(0, left), retryAfterMs: retryMs, resetMs, shut, counted: true }
 }
