@@ -1,7 +1,8 @@
 /** Decides over one request, whatever server it came to. */
+import { createHash } from 'node:crypto'
 import { checkFunction, checkKeys } from '../core/check.ts'
 import { StoreUnreachableError, UsageError } from '../core/errors.ts'
-import type { Limiter } from '../primitives/limiter/limiter.ts'
+import { KEY_BYTES_MAX, type Limiter } from '../primitives/limiter/limiter.ts'
 import { type Fields, fieldsOf, outage, type Problem, refusal } from './fields.ts'
 
 export interface RateLimitOptions<Request> {
@@ -36,11 +37,20 @@ export function gate<Request>(
     const who = key === undefined ? (address?.(request) ?? 'unknown') : await key(request)
     if (who === null) return UNLIMITED
     try {
-      const outcome = await limiter.take(who, cost === undefined ? 1 : await cost(request))
+      const outcome = await limiter.take(bounded(who), cost === undefined ? 1 : await cost(request))
       return { fields: fieldsOf(limiter, outcome), problem: outcome.allowed ? null : refusal(limiter, outcome) }
     } catch (error) {
       if (!(error instanceof StoreUnreachableError)) throw error
       return { fields: { 'Retry-After': '1' }, problem: outage(limiter) }
     }
   }
+}
+
+/**
+ * A key comes from the request, and whoever sends it chooses its length: an error would end a node:http server, whose
+ * handlers have nobody to reject to. So what is no key of a limiter is counted by its digest.
+ */
+function bounded(key: string): string {
+  if (typeof key !== 'string' || (key !== '' && Buffer.byteLength(key) <= KEY_BYTES_MAX)) return key
+  return `sha256:${createHash('sha256').update(key).digest('hex')}`
 }

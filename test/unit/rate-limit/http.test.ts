@@ -32,6 +32,19 @@ async function limiterOf(options: Partial<LimiterOptions> = {}, name = 'api'): P
 const PROBLEM = 'application/problem+json'
 
 describe('node:http and Express', () => {
+  test('a header that is empty or endless is a key like any other', async () => {
+    const key = (request: IncomingMessage): string => String(request.headers['x-api-key'])
+    const limited = rateLimit(await limiterOf({ limit: 1 }), { key })
+    const url = await serve(async (request, response) => {
+      if (await limited(request, response)) response.end('served')
+    })
+    for (const sent of ['', 'x'.repeat(257), 'x'.repeat(5_000)]) {
+      const statuses = []
+      for (let i = 0; i < 2; i++) statuses.push((await fetch(url, { headers: { 'x-api-key': sent } })).status)
+      expect(statuses, `${sent.length} bytes`).toEqual([200, 429])
+    }
+  })
+
   test('lets through with the fields, then refuses with 429 and a problem document', async () => {
     const limited = rateLimit(await limiterOf())
     const url = await serve(async (request, response) => {
@@ -56,7 +69,7 @@ describe('node:http and Express', () => {
   })
 
   test('as middleware: next is called once, and errors go to it', async () => {
-    const keys: (string | null)[] = ['a', 'a', 'a', null, '']
+    const keys: (string | null)[] = ['a', 'a', 'a', null, 7 as never]
     const limited = rateLimit(await limiterOf(), { key: () => keys.shift() ?? null, cost: () => 2 })
     const url = await serve((request, response) => {
       void limited(request, response, (error) => {
@@ -119,7 +132,7 @@ describe('node:http and Express', () => {
 test('Express: as its middleware, and its error handler gets what goes wrong', async () => {
   const app = express()
   const limiter = await limiterOf({ limit: 1 })
-  app.use(rateLimit(limiter, { key: ({ headers }) => (headers['x-user'] as string | undefined) ?? '' }))
+  app.use(rateLimit(limiter, { key: ({ headers }) => (headers['x-user'] || 7) as string }))
   app.use((_request: unknown, response: ServerResponse) => response.end('served'))
   app.use((error: unknown, _request: unknown, response: ServerResponse, _next: unknown) => {
     response.statusCode = 500
