@@ -1,10 +1,20 @@
 /** A guard for an HTTP service: refuses requests with a stale token before they reach the handler. */
 import { checkBoolean, checkFunction, checkKeys, checkName, checkWhole } from '../../core/check.ts'
-import { StaleTokenError, UsageError } from '../../core/errors.ts'
+import { diagnostics } from '../../core/diagnostics.ts'
+import { StaleTokenError, StoreUnreachableError, UsageError } from '../../core/errors.ts'
 import type { Proof } from '../proof.ts'
 import { Gate } from './gate.ts'
 import { requestProof, type WithHeaders } from './header.ts'
-import { malformedProblem, missingProblem, type Problem, problemHeaders, staleProblem } from './problem.ts'
+import {
+  failureProblem,
+  malformedProblem,
+  missingProblem,
+  outageProblem,
+  type Problem,
+  problemHeaders,
+  staleProblem,
+  unnamedProblem,
+} from './problem.ts'
 
 /** Remembers newest tokens beyond this process: resolves for the newest, rejects with StaleTokenError for an older one. */
 export type Remember = (resource: string, proof: Proof) => Promise<unknown>
@@ -36,7 +46,7 @@ export interface FastifyAnswer {
   send(text: string): unknown
 }
 
-/** Each form refuses with a problem document: 409 stale, 400 malformed, 428 missing. */
+/** Each form refuses with a problem document: 409 stale, 400 malformed, 428 missing, 503 when the memory is out of reach. */
 export interface HttpGuard<R extends WithHeaders> {
   /** For node:http: the request's turn lasts until it is answered and the promise of the handler, if any, has settled. */
   node<S extends ServerAnswer>(
@@ -70,7 +80,8 @@ export function httpGuard<R extends WithHeaders>(options: HttpGuardOptions<R>): 
     const proof = readProof(request)
     if (proof === null) return required ? { problem: missingProblem() } : NO_TURN
     if ('problem' in proof) return proof
-    const resource = checkName('the resource of a request', resourceOf(request, proof))
+    const resource = nameOf(resourceOf(request, proof))
+    if (typeof resource !== 'string') return resource
     try {
       const leave = await gate.enter(resource, proof)
       try {
@@ -82,7 +93,18 @@ export function httpGuard<R extends WithHeaders>(options: HttpGuardOptions<R>): 
       return { leave }
     } catch (error) {
       if (error instanceof StaleTokenError) return { problem: staleProblem(error) }
+      if (error instanceof StoreUnreachableError) return { problem: outageProblem() }
       throw error
+    }
+  }
+
+  /** A listener of node:http has nobody to reject to: an error would end the process. */
+  async function judgeAlways(request: R): Promise<Verdict> {
+    try {
+      return await judge(request)
+    } catch (error) {
+      diagnostics.failed('', error)
+      return { problem: failureProblem() }
     }
   }
 
@@ -101,7 +123,7 @@ export function httpGuard<R extends WithHeaders>(options: HttpGuardOptions<R>): 
 
   return {
     node: (handler) => async (request, response) => {
-      const verdict = await judge(request)
+      const verdict = await judgeAlways(request)
       if ('problem' in verdict) {
         answer(response, verdict.problem)
         return
@@ -152,6 +174,16 @@ export function httpGuard<R extends WithHeaders>(options: HttpGuardOptions<R>): 
           verdict.leave()
         }
       },
+  }
+}
+
+/** The name comes from the request, and whoever sends it chooses its length. */
+function nameOf(resource: string): string | { readonly problem: Problem } {
+  try {
+    return checkName('the resource of a request', resource)
+  } catch (error) {
+    if (error instanceof UsageError && typeof resource === 'string') return { problem: unnamedProblem(error) }
+    throw error
   }
 }
 

@@ -30,6 +30,30 @@ export function malformedProblem(error: HoldfastError): Problem {
   return { type: 'urn:holdfast:malformed-token', title: 'Malformed fencing token', status: 400, detail: error.message }
 }
 
+export function unnamedProblem(error: HoldfastError): Problem {
+  return { type: 'urn:holdfast:malformed-resource', title: 'No such resource', status: 400, detail: error.message }
+}
+
+/** Whether the token is stale can't be told: the request has to wait. */
+export function outageProblem(): Problem {
+  return {
+    type: 'urn:holdfast:memory-unreachable',
+    title: 'The fencing token cannot be checked',
+    status: 503,
+    detail: 'The store that remembers tokens is out of reach.',
+  }
+}
+
+/** What went wrong is for the service, not for its caller. */
+export function failureProblem(): Problem {
+  return {
+    type: 'urn:holdfast:check-failed',
+    title: 'The fencing token cannot be checked',
+    status: 500,
+    detail: 'The check of the fencing token failed.',
+  }
+}
+
 export function missingProblem(): Problem {
   return {
     type: 'urn:holdfast:token-required',
