@@ -36,6 +36,9 @@ Exit code: the program's own, 0 when somebody else has run it, and
 Example, in a crontab:
   0 * * * *  holdfast once hourly-report --every 1h --store redis://locks:6379 -- ./report.sh`
 
+/** The program has ended with another code than 0: so it stands among the last runs. */
+class ProgramFailed extends Error {}
+
 export async function execute(given: Given): Promise<number> {
   const name = checkName('NAME', given.operands[0])
   const every = given.values.get('every')
@@ -44,9 +47,15 @@ export async function execute(given: Given): Promise<number> {
   return withStore(given, async (hf) => {
     let code: number = EXIT.ok
     const job = hf.job(name)
-    const ran = await job.attempt(periodOf(everyMs, Date.now()), given.flags.has('rerun'), async () => {
-      code = await runChild(given.program)
-    })
+    let ran = true
+    try {
+      ran = await job.attempt(periodOf(everyMs, Date.now()), given.flags.has('rerun'), async () => {
+        code = await runChild(given.program)
+        if (code !== EXIT.ok) throw new ProgramFailed()
+      })
+    } catch (error) {
+      if (!(error instanceof ProgramFailed)) throw error
+    }
     if (!ran && !given.flags.has('quiet')) {
       const last = await job.lastRun()
       const ago =

@@ -21,6 +21,7 @@ describe('once', () => {
     const { out } = await terminal.holdfast('ls')
     expect(out).toMatch(/^JOB +LAST RUN +AGO +TOOK +OUTCOME +ON\n/)
     expect(out).toMatch(/report +\d{4}-.* ok /)
+    expect(out).toMatch(/failing +\d{4}-.* failed /)
     const jobs = (await terminal.holdfast('ls', 'rep', '--json')).out
     expect(JSON.parse(jobs)).toMatchObject({ job: 'report', ok: true })
   })
