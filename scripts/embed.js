@@ -1,6 +1,6 @@
 /**
  * Embeds the scripts of a driver, `src/drivers/<store>/lua/*.lua` and `sql/*.sql`, into its `scripts.generated.ts`; likewise those of `src/fence/redis`.
- * `node scripts/embed.js` writes, `node scripts/embed.js --check` fails if what is there is not fresh.
+ * What it writes is not committed: it is written by `npm ci` and before every build.
  * A line `--@include other.lua` stands for that file; a file that is only included by others gives no script of its own.
  * Lines that are nothing but a comment are left out: the text travels to the server.
  */
@@ -13,24 +13,12 @@ const PARTS = [
   ...readdirSync(join(SRC, 'drivers')).map((store) => join(SRC, 'drivers', store)),
   join(SRC, 'fence/redis'),
 ]
-const check = process.argv.includes('--check')
-/** @type {string[]} */
-const stale = []
 const INCLUDE = /^--@include (\S+)$/gm
 
 for (const part of PARTS) {
   const folders = ['lua', 'sql'].map((kind) => join(part, kind)).filter((folder) => existsSync(folder))
   if (folders.length === 0) continue
-  const target = join(part, 'scripts.generated.ts')
-  const text = generated(folders)
-  if (existsSync(target) && readFileSync(target, 'utf8') === text) continue
-  if (check) stale.push(target)
-  else writeFileSync(target, text)
-}
-
-if (stale.length > 0) {
-  console.error(`not fresh, run node scripts/embed.js: ${stale.join(', ')}`)
-  process.exit(1)
+  writeFileSync(join(part, 'scripts.generated.ts'), generated(folders))
 }
 
 /** @param {readonly string[]} folders */
