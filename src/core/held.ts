@@ -17,7 +17,7 @@ export interface Held extends AsyncDisposable {
   assertHeld(): void
   /**
    * Ends this hold here and gives a text that makes it live in another process, once, with `adopt`, within its ttl.
-   * Whoever has the text can adopt it. UnsupportedError where a store can't do it (ZooKeeper, Redlock).
+   * Whoever has the text can adopt it; to release this handle afterwards does nothing. UnsupportedError where a store can't do it (ZooKeeper, Redlock).
    */
   export(): Promise<string>
   /** Lets go. True: it was still ours. Idempotent; does not reject when the store is out of reach. */

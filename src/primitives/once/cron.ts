@@ -30,7 +30,7 @@ export class Cron {
   readonly #dates: ReadonlySet<number>
   readonly #months: ReadonlySet<number>
   readonly #weekdays: ReadonlySet<number>
-  /** If both are given, either will do: that is how crontab has it. */
+  /** If both are given, either will do, and a field that begins with a star is not: that is how crontab has it. */
   readonly #either: boolean
 
   constructor(text: string) {
@@ -47,7 +47,7 @@ export class Cron {
     this.#months = months as Set<number>
     // Both 0 and 7 are Sunday.
     this.#weekdays = new Set([...(weekdays as Set<number>)].map((day) => day % 7))
-    this.#either = parts[2] !== '*' && parts[4] !== '*'
+    this.#either = parts[2]?.startsWith('*') === false && parts[4]?.startsWith('*') === false
     if (this.next(0) === null) throw new UsageError(`cron ${shown(text)} never comes`)
   }
 

@@ -18,6 +18,8 @@ test.each([
   // A day of the month and a day of the week: either will do.
   ['0 0 20 * fri', '2026-11-16T00:00:00Z', '2026-11-20T00:00:00.000Z'],
   ['0 0 18 * fri', '2026-11-16T00:00:00Z', '2026-11-18T00:00:00.000Z'],
+  // A step over all days is still a star: every second day, if it is a Friday.
+  ['0 0 */2 * fri', '2026-11-16T00:00:00Z', '2026-11-27T00:00:00.000Z'],
 ])('%s after %s is %s', (cron, from, expected) => {
   expect(next(cron, from)).toBe(expected)
 })
