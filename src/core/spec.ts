@@ -64,7 +64,8 @@ function textsOf(runtime: Runtime, settings: LockSettings, value: string | undef
   const before = value === undefined ? known.get(settings) : undefined
   if (before !== undefined) return before
   const { label, ttlMs, renew, maxHoldMs, lockDelayMs, handovers } = settings
-  const data = JSON.stringify({ label, host: runtime.host, pid: runtime.pid, value })
+  // It stands in the store once for each place: what is not said takes no room there.
+  const data = JSON.stringify({ label: label === '' ? undefined : label, host: runtime.host, pid: runtime.pid, value })
   if (Buffer.byteLength(data) > 1024) {
     throw new UsageError(
       `label, value and host name must fit into 1024 bytes of JSON together; they make ${data.length}`,
