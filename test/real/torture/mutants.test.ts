@@ -12,7 +12,7 @@ import { requireServers } from '../../../src/testbed/require.ts'
 vi.setConfig({ maxConcurrency: 3 })
 
 /** What a fault of chance needs to come out, at most. */
-const TRIES = 5
+const TRIES = 8
 const PER_MUTANT = 100
 
 await requireServers(['redis'])
