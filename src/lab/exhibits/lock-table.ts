@@ -1,7 +1,7 @@
 /** A lock table with a unique index and no expiry: a row is the lock, and a dead client's row stays. */
 import { change, connect, mariadb, rows } from '../database.ts'
 import type { Act, Exhibit } from '../exhibit.ts'
-import { orNull } from '../outcomes.ts'
+import { orphan } from '../orphan.ts'
 import { Play } from '../play.ts'
 import type { Stage } from '../stage.ts'
 
@@ -44,33 +44,11 @@ async function recipe(stage: Stage): Promise<Act> {
 
 async function ours(stage: Stage): Promise<Act> {
   const { url } = await mariadb(stage)
-  const play = new Play('the same, on the same server', 'holdfast', 'impossible')
-  const line = stage.fresh('stock')
-  const b = await stage.holdfast(url)
-  await b.setup()
-  const a = stage.actor('A')
-  await a.do({ do: 'acquire', url, line, options: { ttlMs: TTL_MS } })
-  play.step('A', `mutex('${line}', { ttlMs: ${TTL_MS} }).acquire() → held: its place has an owner and a lease`)
-  const held = play.hold('A')
-  await a.kill()
-  play.fault('A', 'killed (SIGKILL)')
-  held()
-  const began = play.ms
-  const waited = play.begin('B', 'wait')
-  const next = await orNull(b.mutex(line).acquire({ waitMs: 40 * TTL_MS }))
-  waited()
-  const blockedMs = play.ms - began
-  if (next === null) play.harm('B', 'acquire() → not within 40 leases')
-  else {
-    play.step('B', 'acquire() → held: it waited in line, and the lease of A has lapsed by the clock of the server')
-    const holds = play.hold('B')
-    await next.release()
-    play.step('B', 'release()')
-    holds()
-  }
-  return play.end({
-    harm: { name: 'locks left for ever', value: next === null ? 1 : 0 },
-    figures: [{ name: 'blocked', value: Math.round(blockedMs), unit: `ms, with a ttl of ${TTL_MS} ms` }],
+  return orphan(stage, url, {
+    title: 'the same, on the same server',
+    ttlMs: TTL_MS,
+    held: 'its place has an owner and a lease',
+    lapsed: 'it waited in line, and the lease of A has lapsed by the clock of the server',
   })
 }
 

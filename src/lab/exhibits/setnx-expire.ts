@@ -1,6 +1,6 @@
 /** SETNX, then EXPIRE, and a crash between the two. */
 import type { Act, Exhibit } from '../exhibit.ts'
-import { orNull } from '../outcomes.ts'
+import { orphan } from '../orphan.ts'
 import { Play } from '../play.ts'
 import type { Stage } from '../stage.ts'
 
@@ -40,32 +40,11 @@ async function recipe(stage: Stage): Promise<Act> {
 
 async function ours(stage: Stage): Promise<Act> {
   const { url } = await stage.redis()
-  const play = new Play('A dies at once after its grant', 'holdfast', 'impossible')
-  const line = stage.fresh('lock')
-  const a = stage.actor('A')
-  const b = await stage.holdfast(url, { label: 'B' })
-  await a.do({ do: 'acquire', url, line, options: { ttlMs: TTL_MS, label: 'A' } })
-  play.step('A', `mutex('${line}', { ttlMs: ${TTL_MS} }).acquire() → held; lock and lease are one step`)
-  const held = play.hold('A')
-  await a.kill()
-  play.fault('A', 'killed (SIGKILL)')
-  held()
-  const began = play.ms
-  const waited = play.begin('B', 'wait')
-  const next = await orNull(b.mutex(line).acquire({ waitMs: 20 * TTL_MS }))
-  waited()
-  const blockedMs = play.ms - began
-  if (next === null) play.harm('B', 'acquire() → not within 20 leases')
-  else {
-    play.step('B', 'acquire() → held: the lease of A has lapsed')
-    const holds = play.hold('B')
-    await next.release()
-    play.step('B', 'release()')
-    holds()
-  }
-  return play.end({
-    harm: { name: 'locks left for ever', value: next === null ? 1 : 0 },
-    figures: [{ name: 'blocked', value: Math.round(blockedMs), unit: `ms, with a ttl of ${TTL_MS} ms` }],
+  return orphan(stage, url, {
+    title: 'A dies at once after its grant',
+    ttlMs: TTL_MS,
+    held: 'lock and lease are one step',
+    lapsed: 'the lease of A has lapsed',
   })
 }
 

@@ -1,19 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { requireServers, skipped } from '../../../src/testbed/require.ts'
-import { type Testbed, testbed } from '../../../src/testbed/testbed.ts'
-import { lineOf, open, rawClient } from './rig.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { skipped } from '../../../src/testbed/require.ts'
+import { lineOf, oneMember, open, rawClient } from './rig.ts'
 
 const TTL = { ttlMs: 60_000 }
-let bed: Testbed
 let url: string
-
-beforeAll(async () => {
-  if (skipped('etcd')) return
-  await requireServers(['etcd'])
-  bed = await testbed()
-  url = (await bed.etcd(1)).url
-})
-afterAll(() => bed?.close())
+beforeAll(
+  oneMember((at) => {
+    url = at
+  }),
+)
 
 /** How many transactions etcd has been asked for. */
 async function txns(): Promise<number> {

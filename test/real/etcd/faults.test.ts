@@ -1,23 +1,18 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { LockLostError } from '../../../src/core/errors.ts'
 import type { EtcdClient } from '../../../src/drivers/etcd/client/index.ts'
 import { faultProxy } from '../../../src/testbed/proxy.ts'
-import { requireServers, skipped } from '../../../src/testbed/require.ts'
-import { type Testbed, testbed } from '../../../src/testbed/testbed.ts'
-import { lineOf, lossOf, open, rawClient } from './rig.ts'
+import { skipped } from '../../../src/testbed/require.ts'
+import { lineOf, lossOf, oneMember, open, rawClient } from './rig.ts'
 
-let bed: Testbed
 let url: string
-
-beforeAll(async () => {
-  if (skipped('etcd')) return
-  await requireServers(['etcd'])
-  bed = await testbed()
-  url = (await bed.etcd(1)).url
-})
-afterAll(() => bed?.close())
+beforeAll(
+  oneMember((at) => {
+    url = at
+  }),
+)
 
 async function etcdctl(...args: string[]): Promise<string> {
   const endpoint = url.replace('etcd://', 'http://')

@@ -1,25 +1,20 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { LockLostError, UnsupportedError, UsageError } from '../../../src/core/errors.ts'
 import type { LockOptions } from '../../../src/core/options.ts'
 import { type EtcdLayout, type EtcdStore, etcd } from '../../../src/drivers/etcd/index.ts'
 import { type Holdfast, makeInstance } from '../../../src/holdfast.ts'
-import { requireServers, skipped } from '../../../src/testbed/require.ts'
-import { type Testbed, testbed } from '../../../src/testbed/testbed.ts'
-import { lineOf, lossOf, rawClient, Room } from './rig.ts'
+import { skipped } from '../../../src/testbed/require.ts'
+import { lineOf, lossOf, oneMember, rawClient, Room } from './rig.ts'
 
-let bed: Testbed
 let url: string
-
-beforeAll(async () => {
-  if (skipped('etcd')) return
-  await requireServers(['etcd'])
-  bed = await testbed()
-  url = (await bed.etcd(1)).url
-})
-afterAll(() => bed?.close())
+beforeAll(
+  oneMember((at) => {
+    url = at
+  }),
+)
 
 async function openAs(layout: EtcdLayout): Promise<{ store: EtcdStore; hf: Holdfast }> {
   const store = await etcd({ url, layout })

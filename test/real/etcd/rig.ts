@@ -6,7 +6,20 @@ import type { Held } from '../../../src/core/held.ts'
 import type { LineView } from '../../../src/driver.ts'
 import type { Holdfast } from '../../../src/holdfast.ts'
 import { holdfast } from '../../../src/open.ts'
+import { requireServers, skipped } from '../../../src/testbed/require.ts'
 import type { Server } from '../../../src/testbed/server.ts'
+import { testbed } from '../../../src/testbed/testbed.ts'
+
+/** For beforeAll: starts one member, tells its URL, and stops it when the file ends. */
+export function oneMember(tell: (url: string) => void): () => Promise<(() => Promise<void>) | undefined> {
+  return async () => {
+    if (skipped('etcd')) return undefined
+    await requireServers(['etcd'])
+    const bed = await testbed()
+    tell((await bed.etcd(1)).url)
+    return () => bed.close()
+  }
+}
 
 export async function open(url: string, options: HoldfastOptions = {}): Promise<Holdfast> {
   const hf = await holdfast(url, options)

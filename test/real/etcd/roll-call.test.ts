@@ -1,21 +1,16 @@
 import { randomBytes } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { type EtcdStore, etcd } from '../../../src/drivers/etcd/index.ts'
 import type { Entry } from '../../../src/driver.ts'
-import { requireServers, skipped } from '../../../src/testbed/require.ts'
-import { type Testbed, testbed } from '../../../src/testbed/testbed.ts'
-import { rawClient } from './rig.ts'
+import { skipped } from '../../../src/testbed/require.ts'
+import { oneMember, rawClient } from './rig.ts'
 
-let bed: Testbed
 let url: string
-
-beforeAll(async () => {
-  if (skipped('etcd')) return
-  await requireServers(['etcd'])
-  bed = await testbed()
-  url = (await bed.etcd(1)).url
-})
-afterAll(() => bed?.close())
+beforeAll(
+  oneMember((at) => {
+    url = at
+  }),
+)
 
 async function openStore(): Promise<EtcdStore> {
   const store = await etcd(url)

@@ -1,19 +1,14 @@
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { faultProxy } from '../../../src/testbed/proxy.ts'
-import { requireServers, skipped } from '../../../src/testbed/require.ts'
-import { type Testbed, testbed } from '../../../src/testbed/testbed.ts'
-import { open, rawClient } from './rig.ts'
+import { skipped } from '../../../src/testbed/require.ts'
+import { oneMember, open, rawClient } from './rig.ts'
 
-let bed: Testbed
 let url: string
-
-beforeAll(async () => {
-  if (skipped('etcd')) return
-  await requireServers(['etcd'])
-  bed = await testbed()
-  url = (await bed.etcd(1)).url
-})
-afterAll(() => bed?.close())
+beforeAll(
+  oneMember((at) => {
+    url = at
+  }),
+)
 
 /** The keys that are written in a line from now on. */
 async function keysWritten(line: string): Promise<string[]> {

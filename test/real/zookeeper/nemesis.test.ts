@@ -1,24 +1,14 @@
-/** Laws of the conformance suite while the leader of three is killed, stopped, or cut off, again and again. */
+/** Laws of the conformance suite while the leader of three is killed, stopped, or cut off. */
 import { afterAll, beforeAll, test } from 'vitest'
 import { requireServers } from '../../../src/testbed/require.ts'
-import type { ConformanceCase, conformance } from '../../../conformance/index.ts'
+import type { ConformanceCase } from '../../../conformance/index.ts'
+import { holdWhile, lawsOf } from '../harassed.ts'
 import { Proxy } from '../zk-client/proxy.ts'
 import { type Ensemble, startEnsemble, type ZkServer } from '../zk-client/server.ts'
 import { say, until } from './rig.ts'
 
-/** Those that go through core, which asks again: an outage is over sooner than a lease. */
-const CASES = [
-  /^60 contenders for 1 to 3 of 5 permits/,
-  /^80 readers and writers/,
-  /^200 contenders of two clients on a strict mutex/,
-  /^abort at every step of a contended acquisition/,
-  /^two that want the same locks in opposite orders/,
-  /^concurrent updates of two clients lose none/,
-  /^places stand in the order of their tokens/,
-]
-const STRIKES = 1
 let ensemble: Ensemble
-let cases: ConformanceCase[]
+let laws: ConformanceCase[]
 const proxies = new Map<Proxy, readonly number[]>()
 
 beforeAll(async () => {
@@ -33,13 +23,10 @@ beforeAll(async () => {
       return Number(proxy.address.split(':')[1])
     },
   })
-  const suite = new URL('../../../dist/conformance/index.js', import.meta.url)
-  const { conformance: makeCases } = (await import(suite.href)) as { readonly conformance: typeof conformance }
-  const all = makeCases({
+  laws = await lawsOf({
     module: new URL('../../../dist/src/drivers/zookeeper/index.js', import.meta.url),
     config: { servers: ensemble.addresses, connectTimeoutMs: 20_000 },
   })
-  cases = CASES.map((name) => all.find((each) => name.test(each.name)) as ConformanceCase)
 })
 
 afterAll(async () => {
@@ -80,46 +67,12 @@ const NEMESES: Nemesis[] = [
   { what: 'cut off', strike: (server) => isolate(server, true), heal: (server) => isolate(server, false) },
 ]
 
-async function harass({ strike, heal }: Nemesis, done: () => void): Promise<void> {
-  try {
-    for (let strikes = 0; strikes < STRIKES; strikes++) {
-      const struck = await leader()
-      await strike(struck)
-      await leader(struck)
-      await heal(struck)
-      await Promise.all(ensemble.servers.map((server) => server.serving()))
-    }
-  } finally {
-    done()
-  }
+async function harass({ strike, heal }: Nemesis): Promise<void> {
+  const struck = await leader()
+  await strike(struck)
+  await leader(struck)
+  await heal(struck)
+  await Promise.all(ensemble.servers.map((server) => server.serving()))
 }
 
-/** False: an outage was told, which breaks no law. Anything else that goes wrong does. */
-async function holds(law: ConformanceCase): Promise<boolean> {
-  try {
-    await law.run()
-    return true
-  } catch (error) {
-    for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
-      if ('code' in cause && (cause.code === 'HF_UNREACHABLE' || cause.code === 'HF_UNKNOWN')) return false
-    }
-    throw new Error(`${law.law}: ${law.name}`, { cause: error })
-  }
-}
-
-test.each(NEMESES)(
-  'the leader is $what',
-  async (nemesis) => {
-    const over = new AbortController()
-    const harassed = harass(nemesis, () => over.abort())
-    const held = new Set<ConformanceCase>()
-    // One after the other: all at once, they kept a starved machine from electing anybody.
-    while (!over.signal.aborted) {
-      for (const law of cases) if (!over.signal.aborted && (await holds(law))) held.add(law)
-    }
-    await harassed
-    // The servers serve again; a client may still be on its way to one of them.
-    for (const law of cases) if (!held.has(law)) await until(law.name, async () => ((await holds(law)) ? true : null))
-  },
-  180_000,
-)
+test.each(NEMESES)('the leader is $what', (nemesis) => holdWhile(laws, () => harass(nemesis)), 180_000)
