@@ -2,11 +2,11 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
-import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { EtcdClient, type EtcdClientOptions, type StatusResponse } from '../../../src/drivers/etcd/client/index.ts'
+import { freePorts } from '../../../src/testbed/port.ts'
 
 /** Debian's etcd-server. */
 const PROGRAM = 'etcd'
@@ -18,14 +18,6 @@ export interface ClusterOptions {
   readonly scheme?: 'http' | 'https'
   /** How a client must be set up to see that a member is up. */
   readonly client?: Partial<EtcdClientOptions>
-}
-
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
-  await Promise.all(servers.map((server) => once(server, 'listening')))
-  const ports = servers.map((server) => (server.address() as AddressInfo).port)
-  for (const server of servers) server.close()
-  return ports
 }
 
 export class Member {

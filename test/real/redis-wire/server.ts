@@ -3,11 +3,10 @@ import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { freePort } from '../../../src/testbed/port.ts'
 
 export interface RedisServer {
   readonly port: number
@@ -18,15 +17,6 @@ export interface RedisServer {
   resume(): void
   /** Kills it without notice and starts it again on the same port, empty. */
   restart(): Promise<void>
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 export async function startRedis(extra: (folder: string) => readonly string[] = () => []): Promise<RedisServer> {

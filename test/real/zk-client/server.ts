@@ -2,9 +2,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { freePorts } from '../../../src/testbed/port.ts'
 
 const JARS = '/usr/share/java'
 const LIBRARIES = [
@@ -24,16 +25,6 @@ const LIBRARIES = [
   'netty-transport',
   'netty-transport-native-unix-common',
 ]
-
-export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const address = probe.address()
-  probe.close()
-  await once(probe, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
-}
 
 interface ServerFiles {
   readonly folder: string
@@ -141,8 +132,7 @@ interface EnsembleOptions {
 export async function startEnsemble(options: EnsembleOptions = {}): Promise<Ensemble> {
   const { count = 1, tickMs = 500, lines = [], flags = [], route } = options
   const root = mkdtempSync(join(tmpdir(), 'hf-zk-'))
-  const ports: number[] = []
-  for (let i = 0; i < count * 3; i++) ports.push(await freePort())
+  const ports = await freePorts(count * 3)
   const member = async (from: number, to: number): Promise<string> => {
     const [quorum, election] = [ports[count + to - 1] as number, ports[2 * count + to - 1] as number]
     if (from === to || route === undefined) return `server.${to}=127.0.0.1:${quorum}:${election}`

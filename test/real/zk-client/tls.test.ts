@@ -8,7 +8,8 @@ import { ZooKeeperClient } from '../../../src/drivers/zookeeper/client/index.ts'
 import { zookeeper } from '../../../src/drivers/zookeeper/index.ts'
 import { makeInstance } from '../../../src/holdfast.ts'
 import { holdfast } from '../../../src/open.ts'
-import { type Ensemble, freePort, startEnsemble } from './server.ts'
+import { freePort } from '../../../src/testbed/port.ts'
+import { type Ensemble, startEnsemble } from './server.ts'
 
 let folder: string
 let ensemble: Ensemble
