@@ -90,7 +90,7 @@ export async function playCalm(seed: number, onNote: World['onNote'] = null): Pr
   const pauseMs = rng.pick([0, 0, 5, 20])
   for (let i = rng.whole(2, 10); i > 0; i--) {
     const machine = new Machine(`m${i}`, world, rng)
-    const wires = nodes.map((node) => new SimWire(world, node, machine, weather, 0))
+    const wires = nodes.map((node) => new SimWire(world, node, machine, weather, 0, rng))
     const hf = makeInstance(new RedlockDriver(wires, settings, machine.runtime), { runtime: machine.runtime })
     open++
     const sleep = (ms: number): Promise<void> =>

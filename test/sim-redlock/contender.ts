@@ -23,6 +23,8 @@ export class Contender {
   open: number = 0
   readonly #hf: Holdfast
   readonly #rng: Rng
+  /** How many of its acquisitions do not wait. */
+  readonly #tries: number
   readonly #checker: Checker
 
   constructor(machine: Machine, hf: Holdfast, rng: Rng, checker: Checker) {
@@ -30,6 +32,7 @@ export class Contender {
     this.#hf = hf
     this.#rng = rng
     this.#checker = checker
+    this.#tries = rng.pick([0.1, 0.1, 0.6])
   }
 
   /** Takes the lock so many times, one after another. */
@@ -57,7 +60,7 @@ export class Contender {
     const isExclusive = kind === 'mutex' || rng.chance(0.5)
     const lock = this.#lockOf(line, kind, isExclusive, options)
     const capacity = kind === 'mutex' ? 1 : RW
-    const held = rng.chance(0.15)
+    const held = rng.chance(this.#tries)
       ? await lock.tryAcquire()
       : await lock.acquire(rng.chance(0.15) ? { waitMs: rng.between(1, 200) } : {})
     if (held === null) return

@@ -27,6 +27,7 @@ interface Line {
   last: number
   places: Place[]
   graves: { readonly id: string; readonly until: number }[]
+  disowned: { readonly inbox: string; readonly round: number; readonly until: number }[]
   keepUntil: number
 }
 
@@ -70,6 +71,8 @@ export class Model {
         return this.#touch(keys.slice(1), text)
       case 'leave':
         return this.#leave(keys[1] as string, text)
+      case 'disown':
+        return this.#disown(keys[1] as string, text)
       case 'yield':
         return this.#yield(keys[1] as string, text)
       case 'break':
@@ -135,19 +138,31 @@ export class Model {
   }
 
   #enter(key: string, args: readonly string[]): unknown[] {
-    const [run, longest, retention, id, weight, capacity, ttl, priority, token, fixed, round, wait, inbox, , ...owed] =
-      args as [string, string, string, string, string, string, string, string, string, string, string, string, string]
+    const [run, longest, retention, id, weight, capacity, ttl, priority, token, fixed, round, wait, inbox] = args as [
+      string,
+      string,
+      string,
+      string,
+      string,
+      string,
+      string,
+      string,
+      string,
+      string,
+      string,
+      string,
+      string,
+    ]
     const left = this.#silence(run, Number(longest))
     if (left !== 0) return [this.#micros, left]
     const line = this.#load(key)
-    for (const old of owed as string[]) {
-      line.places = line.places.filter((place) => place.id !== old)
-      this.#bury(line, old, Number(ttl))
-    }
     const answer: unknown[] = [this.#micros, 0]
     let place = line.places.find((one) => one.id === id)
     const [oldest] = line.places
-    if (line.graves.some((grave) => grave.id === id) || (place !== undefined && place.broken !== 0)) answer.push(-1)
+    const isLate =
+      line.graves.some((grave) => grave.id === id) ||
+      line.disowned.some((one) => one.inbox === inbox && Number(round) <= one.round)
+    if (isLate || (place !== undefined && place.broken !== 0)) answer.push(-1)
     else if (oldest !== undefined && oldest.capacity !== Number(capacity)) answer.push(-2, oldest.capacity)
     else {
       const lapse = this.#now + 1 + Number(ttl)
@@ -206,6 +221,7 @@ export class Model {
           place.token = Number(proposed)
           place.fixed = fixed === '1'
         } else if (fixed === '1') this.#raise(line, place, Number(proposed), true)
+        else if (fixed === '2') this.#write(line, place, Number(proposed))
         else if (!place.fixed && Number(proposed) > line.last) this.#raise(line, place, Number(proposed), false)
       }
       for (const place of places) {
@@ -243,6 +259,35 @@ export class Model {
     return [this.#micros, left, place === undefined ? 0 : 1]
   }
 
+  #disown(key: string, args: readonly string[]): unknown[] {
+    const [run, longest, retention, inbox, ttl, ended, ...given] = args as unknown as [
+      string,
+      string,
+      string,
+      string,
+      string,
+      string,
+    ]
+    const left = this.#silence(run, Number(longest))
+    const line = this.#load(key)
+    const rounds = new Map<string, number>()
+    for (let i = 0; i < given.length; i += 2) {
+      const [id, round] = given.slice(i, i + 2) as unknown as [string, string]
+      rounds.set(id, Number(round))
+      if (Number(round) > Number(ended)) this.#bury(line, id, Number(ttl))
+    }
+    const before = line.disowned.find((one) => one.inbox === inbox)
+    const round = Math.max(Number(ended), before?.round ?? 0)
+    const until = Math.max(this.#now + 1 + Number(ttl), before?.until ?? 0)
+    line.disowned = [...line.disowned.filter((one) => one !== before), { inbox, round, until }]
+    const kept = line.places.filter(({ id, broken, round: its }) => broken === 2 || its > (rounds.get(id) ?? -1))
+    const removed = line.places.length - kept.length
+    line.places = kept
+    if (left === 0) this.#settle(line, '')
+    this.#save(key, line, Number(retention))
+    return [this.#micros, left, removed]
+  }
+
   #yield(key: string, args: readonly string[]): unknown[] {
     const [run, longest, retention, id, round] = args as unknown as [string, string, string, string, string]
     const left = this.#silence(run, Number(longest))
@@ -275,15 +320,17 @@ export class Model {
   #load(key: string): Line {
     const now = this.#now
     let line = this.#lines.get(key)
-    if (line === undefined || line.keepUntil <= now) line = { last: 0, places: [], graves: [], keepUntil: 0 }
+    if (line === undefined || line.keepUntil <= now)
+      line = { last: 0, places: [], graves: [], disowned: [], keepUntil: 0 }
     line.places = line.places.filter(({ lapse }) => lapse > now)
     line.graves = line.graves.filter(({ until }) => until > now)
+    line.disowned = line.disowned.filter(({ until }) => until > now)
     return line
   }
 
   #save(key: string, line: Line, retentionMs: number): void {
-    const latest = [...line.places.map(({ lapse }) => lapse), ...line.graves.map(({ until }) => until), this.#now]
-    line.keepUntil = Math.max(...latest) + retentionMs
+    const late = [...line.graves, ...line.disowned].map(({ until }) => until)
+    line.keepUntil = Math.max(this.#now, ...line.places.map(({ lapse }) => lapse), ...late) + retentionMs
     this.#lines.set(key, line)
   }
 
@@ -306,6 +353,13 @@ export class Model {
       place.token = proposed <= line.last || proposed > this.#micros + AHEAD_US ? line.last + 1 : proposed
     }
     line.last = Math.max(line.last, place.token)
+  }
+
+  /** What its owner would hold with, beside its vote. */
+  #write(line: Line, place: Place, token: number): void {
+    if (place.fixed || token < place.token) return
+    place.token = token
+    line.last = Math.max(line.last, token)
   }
 
   #settle(line: Line, asker: string): void {

@@ -53,7 +53,7 @@ export class Node {
   ): void {
     if (life !== this.life || !this.isUp) return
     if (this.isFrozen) {
-      this.#waiting.push(() => this.handle(life, step, keys, args, reply))
+      this.wait(() => this.handle(life, step, keys, args, reply))
       return
     }
     if (step === 'quarantine') this.quarantines++
@@ -66,6 +66,11 @@ export class Node {
         if (subscriber.channel.endsWith(`:${inbox}`)) subscriber.deliver(micros, message)
       }
     }
+  }
+
+  /** Until it goes on; after a restart, for ever. */
+  wait(act: () => void): void {
+    this.#waiting.push(act)
   }
 
   thaw(): void {

@@ -62,7 +62,8 @@ export async function play(seed: number, onNote: World['onNote'] = null): Promis
   const actors = Array.from({ length: rng.whole(2, 4) }, (_, i) => {
     const machine = new Machine(`m${i}`, world, rng)
     const offMs = rng.between(-skewMs, skewMs)
-    const wires = nodes.map((node) => new SimWire(world, node, machine, weather, offMs))
+    const dice = rng.chance(0.5) ? rng : null
+    const wires = nodes.map((node) => new SimWire(world, node, machine, weather, offMs, dice))
     const driver = new RedlockDriver(wires, settings, machine.runtime)
     return new Contender(machine, makeInstance(driver, { runtime: machine.runtime }), rng, judge)
   })

@@ -2,11 +2,22 @@
 import { StoreUnreachableError, UnsupportedError } from '../../src/core/errors.ts'
 import type { Step, Wire, WireEvents } from '../../src/drivers/redlock/wire.ts'
 import type { Machine } from '../sim/machine.ts'
+import type { Rng } from '../sim/rng.ts'
 import type { Weather } from '../sim/weather.ts'
 import type { World } from '../sim/world.ts'
 import type { Node } from './node.ts'
 
 const RECONNECT_MS = 5
+const THAW_MS = 40
+
+/** One connection: of the requests sent on it, some arrive. */
+interface Link {
+  sent: number
+  arrived: number
+  /** The last that arrives. */
+  cut: number
+  arrivesAt: number
+}
 
 export class SimWire implements Wire {
   readonly where: string
@@ -20,15 +31,21 @@ export class SimWire implements Wire {
   readonly #offMs: number
   /** The run of the server that this connection was made to. */
   #life = -1
-  #arrivesAt = 0
+  #link: Link = { sent: 0, arrived: 0, cut: Number.POSITIVE_INFINITY, arrivesAt: 0 }
+  /** Gives up all requests that are under way on this connection. */
+  readonly #open = new Set<(error: Error) => void>()
+  #hangUp: (error: Error) => void = () => undefined
+  /** An answer that does not come ends the connection, as on our own; null: only the request, as with a user's client. */
+  readonly #dice: Rng | null
 
-  constructor(world: World, node: Node, machine: Machine, weather: Weather, offMs: number) {
+  constructor(world: World, node: Node, machine: Machine, weather: Weather, offMs: number, dice: Rng | null) {
     this.where = node.name
     this.#world = world
     this.#node = node
     this.#machine = machine
     this.#weather = weather
     this.#offMs = offMs
+    this.#dice = dice
   }
 
   open(events: WireEvents): void {
@@ -38,15 +55,23 @@ export class SimWire implements Wire {
         return
       }
       this.#life = this.#node.life
+      // What was sent on an earlier connection may arrive after what is sent on this one.
+      this.#link = { sent: 0, arrived: 0, cut: Number.POSITIVE_INFINITY, arrivesAt: 0 }
       events.onUp()
       events.onGap()
     }
+    this.#hangUp = (error) => {
+      this.#life = -1
+      // Of what is still on its way some may arrive, late; what comes behind it does not.
+      const link = this.#link
+      if (this.#dice !== null) link.cut = this.#dice.whole(link.arrived, link.sent)
+      for (const giveUp of this.#open) giveUp(error)
+      this.#open.clear()
+      events.onDown(error)
+      this.#later(RECONNECT_MS, connect)
+    }
     this.#node.clients.add(() =>
-      this.#later(0.5, () => {
-        this.#life = -1
-        events.onDown(new StoreUnreachableError(`${this.where} hung up`))
-        this.#later(RECONNECT_MS, connect)
-      }),
+      this.#later(0.5, () => this.#hangUp(new StoreUnreachableError(`${this.where} hung up`))),
     )
     this.#later(0.5, connect)
   }
@@ -54,28 +79,52 @@ export class SimWire implements Wire {
   run(step: Step, keys: readonly string[], args: readonly (string | number | Buffer)[]): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const travel = this.#weather.request(this.#machine)
+      const [life, link] = [this.#life, this.#link]
+      const giveUp = (error: Error): void => {
+        cancel()
+        reject(error)
+      }
       const cancel = this.#machine.runtime.after(
         travel.timeoutMs,
-        () => reject(new StoreUnreachableError(`${this.where}: ${step} got no answer`)),
+        () => {
+          this.#open.delete(giveUp)
+          const error = new StoreUnreachableError(`${this.where}: ${step} got no answer`)
+          reject(error)
+          if (this.#dice !== null && life !== -1 && link === this.#link) this.#hangUp(error)
+        },
         true,
       )
-      const life = this.#life
+      this.#open.add(giveUp)
+      const nth = ++link.sent
       for (const delayMs of travel.thereMs) {
         // A connection delivers in order: what is late holds up what comes behind.
-        this.#arrivesAt = Math.max(this.#arrivesAt, this.#world.now + delayMs)
-        this.#world.at(this.#arrivesAt, () =>
+        link.arrivesAt = Math.max(link.arrivesAt, this.#world.now + delayMs)
+        const arrive = (): void => {
+          if (nth > link.cut) return
+          if (this.#dice !== null && this.#node.isFrozen) {
+            // A server that goes on reads its connections in whatever order: also one that was hung up long ago, after one that is new.
+            const pauseMs = this.#dice.between(0, THAW_MS)
+            this.#node.wait(() => {
+              link.arrivesAt = Math.max(link.arrivesAt, this.#world.now + pauseMs)
+              this.#world.at(link.arrivesAt, arrive)
+            })
+            return
+          }
+          link.arrived = nth
           this.#node.handle(life, step, keys, args, (answer) => {
             this.#world.note(
               `${step} ${this.#machine.name}->${this.where} ${args.slice(2, 5).join(' ').slice(0, 60)} = ${String(answer)}`,
             )
             if (travel.backMs === null) return
             this.#later(travel.backMs, () => {
+              if (!this.#open.delete(giveUp)) return
               cancel()
               const [micros, ...rest] = answer as [number]
               resolve([micros + Math.round(this.#offMs * 1_000), ...rest])
             })
-          }),
-        )
+          })
+        }
+        this.#world.at(link.arrivesAt, arrive)
       }
     })
   }

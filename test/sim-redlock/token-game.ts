@@ -1,11 +1,12 @@
 /**
  * The protocol of tokens alone, on the model of the servers' scripts: clients with clocks far apart take one lock in turn, one
- * request at a time in any order, and some write-backs get lost. Small runs, many of them: the wrong ways to settle a token show.
+ * request at a time in any order, and some write-backs get lost or come late. Small runs, many of them: the wrong ways to settle a token show.
  */
 import { Rng } from '../sim/rng.ts'
 import { Model } from './model.ts'
 
-export type Way = 'where the vote lives' | 'any majority' | 'plain maximum'
+/** Only the first is right. The last: what was written beside a vote stays, also after the vote was given back. */
+export type Way = 'where the vote lives' | 'any majority' | 'plain maximum' | 'for ever'
 
 const MARKER = 'g:redlock'
 const LINE = 'g:{line}'
@@ -20,6 +21,8 @@ interface Game {
   readonly way: Way
   nowUs: number
   round: number
+  /** Requests that arrive some time. */
+  readonly late: (() => void)[]
   /** The token of the latest hold. */
   latest: number
   hasFallen: boolean
@@ -31,10 +34,13 @@ export function tokenFell(seed: number, way: Way): boolean {
   const size = rng.pick([3, 5])
   const nodes = Array.from({ length: size }, () => new Model(RUN))
   const quorum = Math.floor(size / 2) + 1
-  const game: Game = { rng, nodes, quorum, way, nowUs: START_US, round: 0, latest: 0, hasFallen: false }
+  const game: Game = { rng, nodes, quorum, way, nowUs: START_US, round: 0, late: [], latest: 0, hasFallen: false }
   for (const node of nodes) node.step('hello', [MARKER], ['init', LONGEST_MS], START_US)
   const clients = Array.from({ length: 3 }, () => play(game, rng.between(-20, 20) * 1_000_000))
-  for (let steps = 0; steps < 1_500 && !game.hasFallen; steps++) rng.pick(clients).next()
+  for (let steps = 0; steps < 400 && !game.hasFallen; steps++) {
+    rng.pick(clients).next()
+    if (game.late.length > 0 && rng.chance(0.1)) game.late.splice(rng.whole(0, game.late.length - 1), 1)[0]?.()
+  }
   return game.hasFallen
 }
 
@@ -50,21 +56,29 @@ function* play(game: Game, skewUs: number): Generator<void, void> {
       count(votes, index, ask(game, index, 'enter', enter))
       yield
     }
-    while (votes.size < quorum) {
+    let token: number | null = null
+    let rivals: number[] = []
+    let round = 0
+    for (let tries = 0; tries < 40; tries++) {
+      if (votes.size >= quorum) {
+        round = ++game.round
+        token = yield* settle(game, id, votes, round)
+      }
+      if (token !== null) break
+      // It does not hold: an earlier one gets the votes it waits for, and the next round may have them again.
+      for (const index of rivals) ask(game, index, 'yield', [id, round])
+      for (let pause = rng.pick([1, 1, 20]); pause > 0; pause--) yield
       votes.clear()
-      const touch = [1, id, game.nowUs + skewUs, 0, ++game.round]
-      const rivals: number[] = []
+      rivals = []
+      round = ++game.round
+      const touch = [1, id, game.nowUs + skewUs, 0, round]
       for (const index of shuffled(rng, nodes.length)) {
         const answer = ask(game, index, 'touch', touch)
         count(votes, index, answer)
         if (answer[0] === 1 && answer[3] === 1) rivals.push(index)
         yield
       }
-      if (votes.size >= quorum) break
-      for (const index of rivals) ask(game, index, 'yield', [id, game.round])
-      yield
     }
-    const token = yield* settle(game, id, votes)
     if (token !== null) {
       if (token <= game.latest) game.hasFallen = true
       game.latest = token
@@ -78,7 +92,12 @@ function* play(game: Game, skewUs: number): Generator<void, void> {
 }
 
 /** null: not enough servers confirmed. */
-function* settle(game: Game, id: string, votes: ReadonlyMap<number, number>): Generator<void, number | null> {
+function* settle(
+  game: Game,
+  id: string,
+  votes: ReadonlyMap<number, number>,
+  round: number,
+): Generator<void, number | null> {
   const { rng, nodes, quorum, way } = game
   const largest = Math.max(...votes.values())
   if (way === 'plain maximum') return largest
@@ -87,9 +106,13 @@ function* settle(game: Game, id: string, votes: ReadonlyMap<number, number>): Ge
   )
   if (agreed !== undefined) return agreed
   let confirmed = 0
-  const write = [1, id, largest, 1, ++game.round]
+  const write = [1, id, largest, way === 'for ever' ? 1 : 2, round]
   for (const index of shuffled(rng, nodes.length)) {
-    if (rng.chance(0.3)) continue
+    if (rng.chance(0.3)) {
+      // Lost, or long under way.
+      if (rng.chance(0.5)) game.late.push(() => void ask(game, index, 'touch', write))
+      continue
+    }
     const [code] = ask(game, index, 'touch', write)
     if (code === 1 || way === 'any majority') confirmed++
     if (confirmed >= quorum) return largest

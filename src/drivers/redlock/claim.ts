@@ -27,7 +27,9 @@ export class Claim {
   readonly rivals: VoterSet = new VoterSet()
   /** When each server, by its own clock, said what was pushed last since the current round began (µs). */
   #pushedAt: number[] | null = null
-  /** Servers that were asked to enter it and have not answered: the request may still be on its way. */
+  /** Servers that a request to enter was ever sent to: on others there is nothing to leave. */
+  readonly sent: VoterSet = new VoterSet()
+  /** Those of them that have not answered: the request may still be on its way. */
   readonly asked: VoterSet = new VoterSet()
   /** Those of them that erred: they will not answer any more, and may have done it all the same. */
   readonly erred: VoterSet = new VoterSet()

@@ -55,8 +55,8 @@ export class RedlockDriver implements Driver {
     this.#settings = settings
     this.#council = new Council(wires, marker, settings, runtime)
     this.#keys = new Keys(settings.prefix)
-    this.#janitor = new Janitor(runtime, (voter, entry, round) =>
-      this.#rounds.leaveAt(voter, entry, { isDoubted: true, afterMs: 0, round }),
+    this.#janitor = new Janitor(runtime, (voter, line, debts) =>
+      this.#rounds.disown(voter, line, debts, this.#endedRound(voter)),
     )
     this.#rounds = new Rounds(this.#council, this.#keys, this.#janitor, settings, id)
     this.#cells = new Cells(this.#council, this.#keys, settings.nodeTimeoutMs)
@@ -197,6 +197,15 @@ export class RedlockDriver implements Driver {
   #forgetting(place: Place | null, claim: Claim): Place | null {
     if (place === null && this.#claims.get(claim.entry.id) === claim) this.#claims.delete(claim.entry.id)
     return place
+  }
+
+  /** No request to enter of this round, or of one before it, is under way to that server and waited for. */
+  #endedRound({ index }: Voter): number {
+    let { round } = this.#council
+    for (const { isBusy, asked, erred, round: its } of this.#claims.values()) {
+      if (isBusy || (asked.has(index) && !erred.has(index))) round = Math.min(round, its - 1)
+    }
+    return round
   }
 
   #sweep(): void {

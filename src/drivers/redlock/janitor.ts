@@ -1,29 +1,34 @@
-/** Leaves that a server has not confirmed: repeated until it has, or until the place must have lapsed. No leftovers. */
+/** Places that were given up on a server which has not confirmed it: told again until it has, or until they must have lapsed. No leftovers. */
 import { diagnostics } from '../../core/diagnostics.ts'
 import type { Entry } from '../../driver.ts'
 import type { Runtime } from '../../core/runtime.ts'
 import type { Voter } from './voter.ts'
 
-interface Debt {
+/** One of those places. */
+export interface Debt {
   readonly entry: Entry
+  /** In which it was given up: a place that was entered again later is not meant. */
   readonly round: number
   readonly until: number
+  /** Told, and not answered yet. */
+  isTold: boolean
 }
 
 const RETRY_MS = 200
-const NONE: readonly string[] = []
+/** Places in one request: a server that stood still under load is owed thousands. */
+const BATCH = 500
 
 export class Janitor {
   readonly #runtime: Runtime
-  readonly #leave: (voter: Voter, entry: Entry, round: number) => Promise<unknown>
+  readonly #disown: (voter: Voter, line: string, debts: readonly Debt[]) => Promise<unknown>
   /** By server, by line, by id. */
   readonly #debts = new Map<Voter, Map<string, Map<string, Debt>>>()
   readonly #retries = new Map<Voter, () => void>()
   #closed = false
 
-  constructor(runtime: Runtime, leave: (voter: Voter, entry: Entry, round: number) => Promise<unknown>) {
+  constructor(runtime: Runtime, disown: (voter: Voter, line: string, debts: readonly Debt[]) => Promise<unknown>) {
     this.#runtime = runtime
-    this.#leave = leave
+    this.#disown = disown
   }
 
   add(voter: Voter, entry: Entry, round: number): void {
@@ -32,49 +37,58 @@ export class Janitor {
     if (lines === undefined) this.#debts.set(voter, (lines = new Map()))
     let debts = lines.get(entry.line)
     if (debts === undefined) lines.set(entry.line, (debts = new Map()))
-    debts.set(entry.id, { entry, round, until: this.#runtime.now() + 2 * entry.ttlMs })
+    debts.set(entry.id, { entry, round, until: this.#runtime.now() + 2 * entry.ttlMs, isTold: false })
     this.#later(voter)
   }
 
-  /** What is still to be left on that server in that line: the next enter there does it on its way. */
-  owed(voter: Voter, line: string): readonly string[] {
+  /** A place is about to be entered in that line: it must not meet our own vote for an older one, and is itself owed no more. */
+  clear(voter: Voter, line: string, id: string): void {
     const debts = this.#debts.size === 0 ? undefined : this.#debts.get(voter)?.get(line)
-    return debts === undefined ? NONE : [...debts.keys()]
-  }
-
-  paid(voter: Voter, line: string, ids: readonly string[]): void {
-    if (this.#debts.size === 0) return
-    const lines = this.#debts.get(voter)
-    const debts = lines?.get(line)
-    for (const id of ids) debts?.delete(id)
-    if (debts?.size !== 0) return
-    lines?.delete(line)
-    if (lines?.size === 0) this.#debts.delete(voter)
+    if (debts === undefined) return
+    debts.delete(id)
+    if (voter.phase === 'ready') this.#settle(voter, line, debts)
   }
 
   /** The server can be asked again. */
   retry(voter: Voter): void {
-    for (const [line, debts] of this.#debts.get(voter) ?? []) {
-      for (const [id, { entry, round, until }] of debts) {
-        if (this.#runtime.now() >= until) {
-          this.paid(voter, line, [id])
-          continue
-        }
-        this.#leave(voter, entry, round).then(
-          () => this.paid(voter, line, [id]),
-          (error: unknown) => {
-            diagnostics.failed(line, error)
-            this.#later(voter)
-          },
-        )
-      }
-    }
+    for (const [line, debts] of this.#debts.get(voter) ?? []) this.#settle(voter, line, debts)
   }
 
   close(): void {
     this.#closed = true
     for (const cancel of this.#retries.values()) cancel()
     this.#debts.clear()
+  }
+
+  #settle(voter: Voter, line: string, debts: Map<string, Debt>): void {
+    const due: Debt[] = []
+    for (const [id, debt] of debts) {
+      if (this.#runtime.now() >= debt.until) debts.delete(id)
+      else if (!debt.isTold) due.push(debt)
+    }
+    for (let from = 0; from < due.length; from += BATCH) this.#tell(voter, line, due.slice(from, from + BATCH))
+    this.#paid(voter, line, [])
+  }
+
+  #tell(voter: Voter, line: string, debts: readonly Debt[]): void {
+    for (const debt of debts) debt.isTold = true
+    this.#disown(voter, line, debts).then(
+      () => this.#paid(voter, line, debts),
+      (error: unknown) => {
+        diagnostics.failed(line, error)
+        for (const debt of debts) debt.isTold = false
+        this.#later(voter)
+      },
+    )
+  }
+
+  #paid(voter: Voter, line: string, paid: readonly Debt[]): void {
+    const lines = this.#debts.get(voter)
+    const debts = lines?.get(line)
+    for (const debt of paid) if (debts?.get(debt.entry.id) === debt) debts.delete(debt.entry.id)
+    if (debts?.size !== 0) return
+    lines?.delete(line)
+    if (lines?.size === 0) this.#debts.delete(voter)
   }
 
   #later(voter: Voter): void {
@@ -90,7 +104,11 @@ export class Janitor {
   /** A server that stays away: what must have lapsed meanwhile is owed no more. */
   #expire(voter: Voter): void {
     for (const [line, debts] of this.#debts.get(voter) ?? []) {
-      for (const [id, { until }] of debts) if (this.#runtime.now() >= until) this.paid(voter, line, [id])
+      this.#paid(
+        voter,
+        line,
+        [...debts.values()].filter(({ until }) => this.#runtime.now() >= until),
+      )
     }
     if ((this.#debts.get(voter)?.size ?? 0) > 0) this.#later(voter)
   }

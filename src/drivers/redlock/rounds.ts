@@ -7,7 +7,7 @@ import type { Keys } from '../redis/keys.ts'
 import type { Argument } from '../redis/wire/encode.ts'
 import type { Claim } from './claim.ts'
 import type { Council } from './council.ts'
-import type { Janitor } from './janitor.ts'
+import type { Debt, Janitor } from './janitor.ts'
 import { poll } from './poll.ts'
 import { type Ballot, ballotIn, CODE, type Outcome, Tally } from './tally.ts'
 import type { Items, Voter } from './voter.ts'
@@ -144,7 +144,7 @@ export class Rounds {
       hear: () => void left++,
       miss: (voter, error) => {
         errors.push(error)
-        if (afterMs === 0) this.#janitor.add(voter, entry, round)
+        if (afterMs === 0 && claim?.sent.has(voter.index) !== false) this.#janitor.add(voter, entry, round)
       },
       isDecided: () => left >= quorum || errors.length > voters.length - quorum,
       isMostlyHeard: () => false,
@@ -155,6 +155,13 @@ export class Rounds {
   leaveAt(voter: Voter, entry: Entry, how: Leaving, key: string = this.#keys.line(entry.line)[0]): Promise<Items> {
     const args = [this.#retentionMs, entry.id, entry.ttlMs, how.isDoubted ? 1 : 0, how.afterMs, how.round]
     return voter.ask('leave', [key], args)
+  }
+
+  /** Places given up there without an answer. Of what was sent in the ended round or before, no answer is waited for any more. */
+  disown(voter: Voter, line: string, debts: readonly Debt[], ended: number): Promise<Items> {
+    const ttlMs = Math.max(...debts.map(({ entry }) => entry.ttlMs))
+    const places = debts.flatMap(({ entry, round }) => [entry.id, round])
+    return voter.ask('disown', [this.#keys.line(line)[0]], [this.#retentionMs, this.#inbox, ttlMs, ended, ...places])
   }
 
   /** A server asks for our vote back, for somebody who came earlier. */
@@ -168,21 +175,22 @@ export class Rounds {
 
   #enterAt(voter: Voter, claim: Claim, proposed: number, round: number, wait: boolean): Promise<Items> {
     const { line, id, weight, capacity, ttlMs, data } = claim.entry
-    this.#janitor.paid(voter, line, [id])
-    const owed = this.#janitor.owed(voter, line)
+    this.#janitor.clear(voter, line, id)
     const isFixed = claim.token === null ? 0 : 1
     const args: Argument[] = [this.#retentionMs, id, weight, capacity, ttlMs, claim.priority, proposed, isFixed, round]
     args.push(wait ? 1 : 0, this.#inbox, data)
-    for (const debt of owed) args.push(debt)
     if (voter.phase === 'ready') claim.asked.add(voter.index)
+    // One that is just being met gets it, too. What is not sent at all can't come late: a server that is away is owed nothing for it.
+    const isSent = voter.phase === 'ready' || voter.phase === 'new' || voter.phase === 'joining'
+    if (isSent) claim.sent.add(voter.index)
     return voter.ask('enter', [claim.key], args).then(
       (items) => {
         claim.asked.delete(voter.index)
         claim.erred.delete(voter.index)
-        if (owed.length > 0) this.#janitor.paid(voter, line, owed)
         return items
       },
       (error: unknown) => {
+        if (!isSent) throw error
         claim.erred.add(voter.index)
         // Given up meanwhile; the server may have done it all the same, and will not tell any more.
         if (claim.isOver) this.#janitor.add(voter, claim.entry, round)
@@ -262,7 +270,7 @@ export class Rounds {
     const { voters, quorum, runtime } = this.#council
     const largest = Math.max(...tally.tokens)
     const round = this.#next(claim)
-    const args = [this.#retentionMs, 1, claim.entry.id, largest, 1, round]
+    const args = [this.#retentionMs, 1, claim.entry.id, largest, 2, round]
     const written = new Tally(voters.length, quorum, false)
     await poll({
       voters,
@@ -302,7 +310,8 @@ export class Rounds {
     const proposed = claim.token ?? claim.priority
     for (const index of tally.gone) {
       const voter = this.#council.voters[index]
-      if (voter === undefined || claim.asked.has(index)) continue
+      // One that erred may still get the old request: to enter twice is to enter once.
+      if (voter === undefined || (claim.asked.has(index) && !claim.erred.has(index))) continue
       const { round } = claim
       this.#enterAt(voter, claim, proposed, round, true).then(
         (items) => this.#heard(claim, round, voter, ballotIn(items, 0)),

@@ -3,6 +3,7 @@ import { type Script, script } from '../redis/wire/script.ts'
 import {
   ACCEPT,
   BREAK,
+  DISOWN,
   ENTER,
   HELLO,
   LEAVE,
@@ -18,6 +19,7 @@ import type { Step } from './wire.ts'
 export const SCRIPTS: Readonly<Record<Step, Script>> = {
   accept: script(ACCEPT),
   break: script(BREAK),
+  disown: script(DISOWN),
   enter: script(ENTER),
   hello: script(HELLO),
   leave: script(LEAVE),

@@ -136,8 +136,8 @@ export class Voter {
     const silenceMs = reply[1] as number
     if (silenceMs < 0 && this.run === run) this.#strange()
     const fits = this.#fits(sentAt, micros)
-    // To leave and to break takes votes away: that counts from whatever server.
-    if (step === 'leave' || step === 'break') return reply
+    // These take votes away: that counts from whatever server.
+    if (step === 'leave' || step === 'disown' || step === 'break') return reply
     if (!fits) throw new SilentError(this.wire.where, 0, 'its clock, or the clock of this process, has jumped')
     if (silenceMs !== 0) throw new SilentError(this.wire.where, silenceMs, WHY)
     if (this.isFar) throw new SilentError(this.wire.where, 0, 'its clock is far from those of the other servers')

@@ -5,6 +5,7 @@ import type { Argument } from '../redis/wire/encode.ts'
 export type Step =
   | 'accept'
   | 'break'
+  | 'disown'
   | 'enter'
   | 'hello'
   | 'leave'

@@ -95,14 +95,26 @@ test(`3 000 random requests get the same answers (seed ${seed})`, { timeout: 120
     if (kind < 40) {
       const capacity = rng.chance(0.95) ? 1_000_000 : 1
       const weight = rng.pick([1, capacity])
-      const owed = rng.chance(0.1) ? [rng.pick(ids)] : []
-      const place = [id, weight, capacity, ttlMs, token, token, rng.pick([0, 0, 1]), round, rng.pick([0, 1])]
-      const answer = await twin.step('enter', keys, [...base, ...place, rng.pick(INBOXES), '{}', ...owed], what)
+      const place = [
+        id,
+        weight,
+        capacity,
+        ttlMs,
+        token,
+        token,
+        rng.pick([0, 0, 1]),
+        rng.pick([round, round, round - 1]),
+        rng.pick([0, 1]),
+      ]
+      const answer = await twin.step('enter', keys, [...base, ...place, rng.pick(INBOXES), '{}'], what)
       latest = Number(answer[0])
     } else if (kind < 65) {
       const other = rng.pick(ids)
-      const each = [id, token, rng.pick([0, 1]), round, other, token + 1, 0, rng.pick([round, 0])]
+      const each = [id, token, rng.pick([0, 1, 2]), round, other, token + 1, 0, rng.pick([round, 0])]
       await twin.step('touch', [...keys, twin.line('c')], [...base, 2, ...each, 1, id, token, 0, round], what)
+    } else if (kind < 70) {
+      const given = [id, rng.pick([round, 1]), rng.pick(ids), round - 1]
+      await twin.step('disown', keys, [...base, rng.pick(INBOXES), ttlMs, rng.pick([round, round - 2]), ...given], what)
     } else if (kind < 85) {
       const stays = rng.pick([0, 0, 0, 2])
       await twin.step('leave', keys, [...base, id, ttlMs, rng.pick([0, 1]), stays, rng.pick([round, 1])], what)

@@ -8,7 +8,7 @@ import { type Holdfast, holdfast, StoreUnreachableError } from '../../../src/ind
 import { requireServers } from '../../../src/testbed/require.ts'
 import type { Server } from '../../../src/testbed/server.ts'
 import { testbed } from '../../../src/testbed/testbed.ts'
-import { fresh, urlOf } from './rig.ts'
+import { ask, fresh, urlOf } from './rig.ts'
 
 await requireServers(['redis'])
 const bed = await testbed()
@@ -81,6 +81,32 @@ describe('a server that freezes under a holder', () => {
       expect(await held.release()).toBe(true)
     } finally {
       for (const server of gone(2)) server.resume()
+    }
+  })
+})
+
+describe('a server that freezes while places come and go', () => {
+  test('is of use again soon: it is not left with a grave for each of them', async () => {
+    const hf = await holdfast(url, { ttlMs: 20_000 })
+    open.push(hf)
+    const line = fresh()
+    const mutex = hf.mutex(line)
+    const [frozen, ...others] = servers as [Server, Server, Server]
+    frozen.pause()
+    // For longer than its answers are waited for: what it was sent until then may still be done when it goes on.
+    let times = 0
+    for (const until = performance.now() + 2_000; performance.now() < until; times++) {
+      await (await mutex.acquire()).release()
+    }
+    frozen.resume()
+    for (const other of others.slice(0, 2)) other.pause()
+    try {
+      const held = await mutex.acquire({ waitMs: 30_000 })
+      expect(times).toBeGreaterThan(100)
+      expect(Number((await ask(frozen, 'STRLEN', `holdfast:{${line}}`)).slice(1))).toBeLessThan(1_000)
+      expect(await held.release()).toBe(true)
+    } finally {
+      for (const other of others) other.resume()
     }
   })
 })

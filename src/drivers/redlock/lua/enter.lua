@@ -1,7 +1,7 @@
 -- Joins a line on this server, or answers where the id stands already and renews it.
 -- KEYS  the marker, the line
 -- ARGV  run, longest ttl ms, token retention ms, id, weight, capacity, ttl ms, priority, proposed token, 1 if that is settled,
---       round, 1 to wait or 0 to try, inbox, data, then ids of the same owner that are to be removed first
+--       round, 1 to wait or 0 to try, inbox, data
 -- Gives { time µs, silence ms (see guard.lua), code, token, wanted, rival, recheck ms or -1 }
 --       code 1: has the vote. 0: waits. -1: the id is dead. -2: the line has another capacity, given as token.
 --       -3: no vote is to be had, and there was no wish to wait; nothing is left.
@@ -10,7 +10,7 @@
 -- Alone: by far the most common, and done before the functions of the other cases are even made. The server may vote, nobody stands in
 -- the line, nothing is remembered of it but its last token, and the proposed one is larger.
 local mark, known = redis.call('GET', KEYS[1]), redis.call('GET', KEYS[2])
-if mark and string.sub(mark, 43) == ARGV[1] and #ARGV == 14 and #ARGV[4] == 32 and ARGV[10] == '0' then
+if mark and string.sub(mark, 43) == ARGV[1] and #ARGV[4] == 32 and ARGV[10] == '0' then
   local latest = tonumber(string.sub(mark, 17, 29))
   local last = not known and 0 or string.sub(known, 1, 3) == 'hfe' and tonumber(string.sub(known, 4))
   local token = tonumber(ARGV[9])
@@ -37,18 +37,10 @@ local line = loadLine(KEYS[2])
 local retention, id, ttl = tonumber(ARGV[3]), ARGV[4], tonumber(ARGV[7])
 local capacity, round = tonumber(ARGV[6]), tonumber(ARGV[11])
 purgeLine(line)
-for i = 15, #ARGV do
-  local _, at = findPlace(line, ARGV[i])
-  if at then
-    table.remove(line.places, at)
-    line.dirty, line.changed = true, true
-  end
-  buryId(line, ARGV[i], ttl)
-end
 local answer = { micros, 0 }
 local place = findPlace(line, id)
 local oldest = line.places[1]
-if isBuried(line, id) or (place and place[BROKEN] ~= 0) then
+if isBuried(line, id) or isDisowned(line, ARGV[13], round) or (place and place[BROKEN] ~= 0) then
   answer[3] = -1
 elseif oldest and oldest[CAPACITY] ~= capacity then
   answer[3], answer[4] = -2, oldest[CAPACITY]

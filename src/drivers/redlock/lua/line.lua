@@ -1,6 +1,6 @@
 -- The places of one line on one server, and the server's votes for them. Included by other scripts; it runs nothing itself.
 --
--- A line is one string: { 'hfl', last token, observed until (ms), places, graves }. A place is a list, see the names below. Two kinds of
+-- A line is one string: { 'hfl', last token, observed until (ms), places, graves, disowned }. A place is a list, see the names below. Two kinds of
 -- line that nobody observes are so common that they have a text of their own, which enter and leave read without unpacking: an
 -- empty one, 'hfe' and the last token; and a place alone with its vote, unbroken: 'hf1', lapse in 13 digits, id in 32, and
 -- behind blanks round, token, priority, weight, capacity, ttl, inbox, data. There the last token is that of the place.
@@ -9,6 +9,8 @@
 -- owner or by time, never by the server: the owner may be counting on it.
 -- Broken is 1 for a place that is not renewed any more, 2 for one that was left and stays for a while.
 -- Graves are ids that left, maybe before they came: { id, until (ms), … }.
+-- Disowned are requests to enter of which the owner will not hear any more: { inbox, round, until (ms), … }, one for each inbox, meaning
+-- those of that round and all before. A server stood still while thousands came and went: as many graves would have to be read at every step.
 -- All times are milliseconds of this server's clock; tokens and priorities are microseconds.
 
 local ID, PRIORITY, WEIGHT, CAPACITY, TTL, LAPSE, VOTED, TOKEN, FIXED, ROUND, BROKEN, INBOX, DATA =
@@ -18,10 +20,10 @@ local AHEAD = 60000000
 
 local function loadLine(key)
   local raw = redis.call('GET', key)
-  if not raw then return { key = key, last = 0, observed = 0, places = {}, graves = {}, pushes = {} } end
+  if not raw then return { key = key, last = 0, observed = 0, places = {}, graves = {}, disowned = {}, pushes = {} } end
   local kind = string.sub(raw, 1, 3)
   if kind == 'hfe' then
-    return { key = key, last = tonumber(string.sub(raw, 4)), observed = 0, places = {}, graves = {}, pushes = {} }
+    return { key = key, last = tonumber(string.sub(raw, 4)), observed = 0, places = {}, graves = {}, disowned = {}, pushes = {} }
   elseif kind == 'hf1' then
     local round, token, priority, weight, capacity, ttl, inbox, data =
       string.match(raw, '^ (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (.*)$', 49)
@@ -30,26 +32,27 @@ local function loadLine(key)
       string.sub(raw, 17, 48), tonumber(priority), tonumber(weight), tonumber(capacity), tonumber(ttl),
       tonumber(string.sub(raw, 4, 16)), 1, token, 0, tonumber(round), 0, inbox, data,
     }
-    return { key = key, last = token, observed = 0, places = { place }, graves = {}, pushes = {} }
+    return { key = key, last = token, observed = 0, places = { place }, graves = {}, disowned = {}, pushes = {} }
   end
   local fine, line = pcall(cmsgpack.unpack, raw)
   if not fine or type(line) ~= 'table' or line[1] ~= 'hfl' then
     error('WRONGTYPE another program keeps something under the key ' .. key)
   end
-  return { key = key, last = line[2], observed = line[3], places = line[4], graves = line[5], pushes = {} }
+  return { key = key, last = line[2], observed = line[3], places = line[4], graves = line[5], disowned = line[6] or {}, pushes = {} }
 end
 
--- Its expiry covers the latest place, the latest grave, and the memory of its token.
+-- Its expiry covers the latest place, the latest grave, what was disowned, and the memory of its token.
 local function saveLine(line, retention)
   if not line.dirty then return end
-  if #line.places == 0 and #line.graves == 0 and line.observed <= now then
+  if #line.places == 0 and #line.graves == 0 and #line.disowned == 0 and line.observed <= now then
     redis.call('SET', line.key, string.format('hfe%.0f', line.last), 'PX', retention)
     return
   end
   local latest = math.max(now, line.observed)
   for _, place in ipairs(line.places) do latest = math.max(latest, place[LAPSE]) end
   for i = 2, #line.graves, 2 do latest = math.max(latest, line.graves[i]) end
-  local raw = cmsgpack.pack({ 'hfl', line.last, line.observed, line.places, line.graves })
+  for i = 3, #line.disowned, 3 do latest = math.max(latest, line.disowned[i]) end
+  local raw = cmsgpack.pack({ 'hfl', line.last, line.observed, line.places, line.graves, line.disowned })
   redis.call('SET', line.key, raw, 'PX', string.format('%.0f', latest - now + retention))
 end
 
@@ -57,6 +60,11 @@ local function findPlace(line, id)
   for i, place in ipairs(line.places) do
     if place[ID] == id then return place, i end
   end
+end
+
+local function forgetDisowned(line, at)
+  for _ = 1, 3 do table.remove(line.disowned, at) end
+  line.dirty = true
 end
 
 -- Takes out what has lapsed.
@@ -72,6 +80,9 @@ local function purgeLine(line)
     table.remove(line.graves, 1)
     table.remove(line.graves, 1)
     line.dirty = true
+  end
+  for i = #line.disowned, 3, -3 do
+    if line.disowned[i] <= now then forgetDisowned(line, i - 2) end
   end
 end
 
@@ -141,6 +152,27 @@ end
 local function isBuried(line, id)
   for i = 1, #line.graves, 2 do
     if line.graves[i] == id then return true end
+  end
+  return false
+end
+
+-- Requests of that round, or older, come too late for so long.
+local function disown(line, inbox, round, ttl)
+  local lapse = now + 1 + ttl
+  for i = 1, #line.disowned, 3 do
+    if line.disowned[i] == inbox then
+      round, lapse = math.max(round, line.disowned[i + 1]), math.max(lapse, line.disowned[i + 2])
+      forgetDisowned(line, i)
+      break
+    end
+  end
+  for _, item in ipairs({ inbox, round, lapse }) do line.disowned[#line.disowned + 1] = item end
+  line.dirty = true
+end
+
+local function isDisowned(line, inbox, round)
+  for i = 1, #line.disowned, 3 do
+    if line.disowned[i] == inbox then return round <= line.disowned[i + 1] end
   end
   return false
 end
