@@ -54,10 +54,17 @@ export async function play(seed: number, onNote: World['onNote'] = null): Promis
   const timeoutMs = rng.pick([30, 60])
   const weather = new Weather(rng, timeoutMs)
   const courses = makeCourses(rng, ttlMs)
-  const settings = resolveSettings({ nodeTimeoutMs: timeoutMs }, nodes.length)
   // How wrong each program's idea of the time is: tokens must rise by what servers remember, not by clocks. With servers that
   // forget, clocks are what is left, and have to be as good as is stated.
   const forgets = rng.chance(0.6)
+  // Only clients that were told the longest lease survive that all servers forget it: one of them marks a server anew with it while another,
+  // who has just come, guesses. Where they are not told, one server keeps what it has.
+  const isTold = rng.chance(0.5)
+  const settings = resolveSettings(
+    { nodeTimeoutMs: timeoutMs, ...(isTold ? { maxTtlMs: longestMs } : {}) },
+    nodes.length,
+  )
+  const keeper = isTold ? null : (nodes.at(-1) ?? null)
   const skewMs = forgets ? 0 : rng.pick([0, 100, 20_000])
   const actors = Array.from({ length: rng.whole(2, 4) }, (_, i) => {
     const machine = new Machine(`m${i}`, world, rng)
@@ -76,7 +83,7 @@ export async function play(seed: number, onNote: World['onNote'] = null): Promis
       world.at(rng.between(0, 5), () => actor.machine.act(() => actor.begin(course, times)))
     }
   }
-  brew(rng, world, { nodes, weather, actors, ttlMs, stormEndsAt, jumps, forgets })
+  brew(rng, world, { nodes, keeper, weather, actors, ttlMs, stormEndsAt, jumps, forgets })
   world.at(stormEndsAt, () => {
     weather.isCalm = true
     for (const { machine } of actors) machine.thaw()
@@ -121,6 +128,8 @@ function makeCourses(rng: Rng, ttlMs: number): Course[] {
 
 interface Stage {
   readonly nodes: readonly Node[]
+  /** Never forgets anything. */
+  readonly keeper: Node | null
   readonly weather: Weather
   readonly actors: readonly Contender[]
   readonly ttlMs: number
@@ -132,7 +141,8 @@ interface Stage {
 type NodeFault = 'empty restart' | 'restart' | 'down' | 'frozen' | 'clock jump' | 'majority forgets'
 
 /** The faults that are not those of a single message. */
-function brew(rng: Rng, world: World, { nodes, weather, actors, ttlMs, stormEndsAt, jumps, forgets }: Stage): void {
+function brew(rng: Rng, world: World, stage: Stage): void {
+  const { nodes, keeper, weather, actors, ttlMs, stormEndsAt, jumps, forgets } = stage
   const count = (fault: string): void => weather.count(fault as Parameters<Weather['count']>[0])
   for (let n = rng.whole(1, 4); n > 0; n--) {
     const node = rng.pick(nodes)
@@ -147,16 +157,16 @@ function brew(rng: Rng, world: World, { nodes, weather, actors, ttlMs, stormEnds
     world.at(at, () => {
       count(fault)
       world.note(`${fault} ${node.name}`)
-      if (fault === 'empty restart' || fault === 'restart') node.restart(fault === 'empty restart')
+      if (fault === 'empty restart' || fault === 'restart') node.restart(fault === 'empty restart' && node !== keeper)
       else if (fault === 'majority forgets') {
-        for (const one of nodes.slice(0, Math.floor(nodes.length / 2) + 1)) one.restart(true)
+        for (const one of nodes.slice(0, Math.floor(nodes.length / 2) + 1)) one.restart(one !== keeper)
       } else if (fault === 'clock jump') node.stepClock(stepMs)
       else if (fault === 'frozen') {
         node.isFrozen = true
         world.at(world.now + lastsMs, () => node.thaw())
       } else {
         node.isUp = false
-        world.at(world.now + lastsMs, () => node.restart(isEmpty))
+        world.at(world.now + lastsMs, () => node.restart(isEmpty && node !== keeper))
       }
     })
   }
