@@ -1,7 +1,7 @@
 /** Only the owner releases: a release is not confirmed to one whose line had gone to another meanwhile. */
 import type { Checker } from './finding.ts'
 import { none } from './finding.ts'
-import { excused, type Hold, isStillborn } from './trial.ts'
+import { excused, firstOfPlace, type Hold, isStillborn } from './trial.ts'
 
 export const owner: Checker = (trial) => {
   const found = none()
@@ -10,6 +10,7 @@ export const owner: Checker = (trial) => {
     const releases = holds
       .filter((hold) => hold.released === 'ok' && hold.releasedAt !== null && hold.exclusive)
       .toSorted((a, b) => (a.releasedAt ?? 0) - (b.releasedAt ?? 0))
+    const first = firstOfPlace(holds)
     let at = 0
     let latest: Hold | null = null
     for (const hold of releases) {
@@ -24,7 +25,8 @@ export const owner: Checker = (trial) => {
         message: `${hold.p} was told that its release succeeded, when ${latest.p} had already been granted the line`,
         processes: [hold.p, latest.p],
       }
-      if (excused(trial, hold.granted, latest.granted)) found.exposures.push(finding)
+      // What the store forgot is the place, and a process hands it on until it is told.
+      if (excused(trial, first(hold).granted, latest.granted)) found.exposures.push(finding)
       else found.violations.push(finding)
     }
   }

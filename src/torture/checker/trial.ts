@@ -258,10 +258,16 @@ const ISSUES_PER_PLACE = 1024n
 
 /** The first hold of each place that was handed on, by the holds that followed. */
 export function firstOfPlace(holds: readonly Hold[]): (hold: Hold) => Hold {
-  const places = new Map<string, Hold>()
+  const places = new Map<string, Hold[]>()
   const key = ({ p, token }: Hold): string => `${p} ${(token ?? 0n) / ISSUES_PER_PLACE}`
-  for (const hold of holds) if (hold.token !== null && hold.token % ISSUES_PER_PLACE === 0n) places.set(key(hold), hold)
-  return (hold) => places.get(key(hold)) ?? hold
+  for (const hold of holds) {
+    if (hold.token === null || hold.token % ISSUES_PER_PLACE !== 0n) continue
+    const same = places.get(key(hold))
+    if (same === undefined) places.set(key(hold), [hold])
+    else same.push(hold)
+  }
+  // A store that forgot may give a number twice: the latest place of that number by then.
+  return (hold) => places.get(key(hold))?.findLast(({ granted }) => granted <= hold.granted) ?? hold
 }
 
 /**

@@ -77,6 +77,18 @@ describe('exclusion', () => {
       .hold('c2', 10, { to: 30 })
     expect(violated(before)).toContain('exclusion')
   })
+
+  test('also where its place was handed on after that; a place that is younger explains nothing', () => {
+    const handed = (token: number): Story =>
+      new Story()
+        .hold('c1', 0, { to: 5, token })
+        .fault('flush', 'all data', 6, 6, true)
+        .hold('c1', 8, { to: 20, token: 1_025 })
+        .hold('c2', 10, { to: 30, token: 2_048 })
+    expect(violated(handed(1_024))).toEqual([])
+    expect(exposed(handed(1_024))).toContain('exclusion')
+    expect(violated(handed(512))).toEqual(['exclusion', 'order', 'owner'])
+  })
 })
 
 test('exclusion: of three permits one that the store forgot is enough to explain a fourth', () => {
@@ -135,6 +147,17 @@ describe('tokens', () => {
     const both = fell(clock().fault('flush', 'all', 7, 7, true))
     expect(violated(both)).toEqual([])
     expect(exposed(both)).toEqual(['tokens'])
+  })
+
+  test('one that comes again is excused by the same, and by nothing else', () => {
+    const again = (story: Story): Story =>
+      story.hold('c1', 2, { to: 5, token: 7_168 }).hold('c1', 10, { to: 15, token: 7_168 })
+    const clock = (): Story => new Story().fault('clock-forward', 'redis-1', 1, 6, true)
+    expect(violated(again(clock()))).toContain('tokens')
+    expect(violated(again(new Story().fault('flush', 'all', 7, 7, true)))).toContain('tokens')
+    const both = again(clock().fault('flush', 'all', 7, 7, true))
+    expect(violated(both)).toEqual([])
+    expect(exposed(both)).toContain('tokens')
   })
 
   test('a waiter with an older place may not be granted after a younger one', () => {
