@@ -138,21 +138,21 @@ export class Model {
   }
 
   #enter(key: string, args: readonly string[]): unknown[] {
-    const [run, longest, retention, id, weight, capacity, ttl, priority, token, fixed, round, wait, inbox] = args as [
-      string,
-      string,
-      string,
-      string,
-      string,
-      string,
-      string,
-      string,
-      string,
-      string,
-      string,
-      string,
-      string,
-    ]
+    const [
+      run = '',
+      longest = '',
+      retention = '',
+      id = '',
+      weight = '',
+      capacity = '',
+      ttl = '',
+      priority = '',
+      token = '',
+      fixed = '',
+      round = '',
+      wait = '',
+      inbox = '',
+    ] = args
     const left = this.#silence(run, Number(longest))
     if (left !== 0) return [this.#micros, left]
     const line = this.#load(key)
@@ -199,7 +199,7 @@ export class Model {
   }
 
   #touch(keys: readonly string[], args: readonly string[]): unknown[] {
-    const [run, longest, retention, ...rest] = args as [string, string, string]
+    const [run = '', longest = '', retention = '', ...rest] = args
     const left = this.#silence(run, Number(longest))
     if (left !== 0) return [this.#micros, left]
     const answer: unknown[] = [this.#micros, 0]
@@ -210,7 +210,7 @@ export class Model {
       const count = Number(rest[at++])
       const places: (Place | null)[] = []
       for (let n = 0; n < count; n++, at += 4) {
-        const [id, proposed, fixed, round] = rest.slice(at, at + 4) as unknown as [string, string, string, string]
+        const [id = '', proposed = '', fixed = '', round = ''] = rest.slice(at, at + 4)
         const place = line.places.find((one) => one.id === id)
         places.push(place === undefined || place.broken !== 0 ? null : place)
         if (place === undefined || place.broken !== 0) continue
@@ -234,16 +234,7 @@ export class Model {
   }
 
   #leave(key: string, args: readonly string[]): unknown[] {
-    const [run, longest, retention, id, ttl, doubted, stays, round] = args as unknown as [
-      string,
-      string,
-      string,
-      string,
-      string,
-      string,
-      string,
-      string,
-    ]
+    const [run = '', longest = '', retention = '', id = '', ttl = '', doubted = '', stays = '', round = ''] = args
     const left = this.#silence(run, Number(longest))
     const line = this.#load(key)
     const place = line.places.find((one) => one.id === id)
@@ -260,19 +251,12 @@ export class Model {
   }
 
   #disown(key: string, args: readonly string[]): unknown[] {
-    const [run, longest, retention, inbox, ttl, ended, ...given] = args as unknown as [
-      string,
-      string,
-      string,
-      string,
-      string,
-      string,
-    ]
+    const [run = '', longest = '', retention = '', inbox = '', ttl = '', ended = '', ...given] = args
     const left = this.#silence(run, Number(longest))
     const line = this.#load(key)
     const rounds = new Map<string, number>()
     for (let i = 0; i < given.length; i += 2) {
-      const [id, round] = given.slice(i, i + 2) as unknown as [string, string]
+      const [id = '', round = ''] = given.slice(i, i + 2)
       rounds.set(id, Number(round))
       if (Number(round) > Number(ended)) this.#bury(line, id, Number(ttl))
     }
@@ -289,7 +273,7 @@ export class Model {
   }
 
   #yield(key: string, args: readonly string[]): unknown[] {
-    const [run, longest, retention, id, round] = args as unknown as [string, string, string, string, string]
+    const [run = '', longest = '', retention = '', id = '', round = ''] = args
     const left = this.#silence(run, Number(longest))
     if (left !== 0) return [this.#micros, left, 0]
     const line = this.#load(key)
@@ -302,7 +286,7 @@ export class Model {
   }
 
   #break(key: string, args: readonly string[]): unknown[] {
-    const [run, longest, retention, atOnce] = args as unknown as [string, string, string, string]
+    const [run = '', longest = '', retention = '', atOnce = ''] = args
     const left = this.#silence(run, Number(longest))
     const line = this.#load(key)
     const broken = line.places.filter(({ voted }) => voted).toReversed()
