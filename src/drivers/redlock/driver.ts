@@ -55,8 +55,8 @@ export class RedlockDriver implements Driver {
     this.#settings = settings
     this.#council = new Council(wires, marker, settings, runtime)
     this.#keys = new Keys(settings.prefix)
-    this.#janitor = new Janitor(runtime, (voter, line, debts) =>
-      this.#rounds.disown(voter, line, debts, this.#endedRound(voter)),
+    this.#janitor = new Janitor(runtime, (voter, line, debts, before) =>
+      this.#rounds.disown(voter, line, debts, Math.min(this.#endedRound(voter), before - 1)),
     )
     this.#rounds = new Rounds(this.#council, this.#keys, this.#janitor, settings, id)
     this.#cells = new Cells(this.#council, this.#keys, settings.nodeTimeoutMs)

@@ -14,19 +14,22 @@ export interface Debt {
   isTold: boolean
 }
 
+/** Tells a server of them; requests to enter of the given round, or of later ones, are not among what comes too late. */
+type Disown = (voter: Voter, line: string, debts: readonly Debt[], before: number) => Promise<unknown>
+
 const RETRY_MS = 200
 /** Places in one request: a server that stood still under load is owed thousands. */
 const BATCH = 500
 
 export class Janitor {
   readonly #runtime: Runtime
-  readonly #disown: (voter: Voter, line: string, debts: readonly Debt[]) => Promise<unknown>
+  readonly #disown: Disown
   /** By server, by line, by id. */
   readonly #debts = new Map<Voter, Map<string, Map<string, Debt>>>()
   readonly #retries = new Map<Voter, () => void>()
   #closed = false
 
-  constructor(runtime: Runtime, disown: (voter: Voter, line: string, debts: readonly Debt[]) => Promise<unknown>) {
+  constructor(runtime: Runtime, disown: Disown) {
     this.#runtime = runtime
     this.#disown = disown
   }
@@ -41,17 +44,17 @@ export class Janitor {
     this.#later(voter)
   }
 
-  /** A place is about to be entered in that line: it must not meet our own vote for an older one, and is itself owed no more. */
-  clear(voter: Voter, line: string, id: string): void {
+  /** A place is entered in that line in that round: it must not meet our own vote for an older one, and is itself owed no more. */
+  clear(voter: Voter, line: string, id: string, round: number): void {
     const debts = this.#debts.size === 0 ? undefined : this.#debts.get(voter)?.get(line)
     if (debts === undefined) return
     debts.delete(id)
-    if (voter.phase === 'ready') this.#settle(voter, line, debts)
+    if (voter.phase === 'ready') this.#settle(voter, line, debts, round)
   }
 
   /** The server can be asked again. */
   retry(voter: Voter): void {
-    for (const [line, debts] of this.#debts.get(voter) ?? []) this.#settle(voter, line, debts)
+    for (const [line, debts] of this.#debts.get(voter) ?? []) this.#settle(voter, line, debts, Number.MAX_SAFE_INTEGER)
   }
 
   close(): void {
@@ -60,19 +63,19 @@ export class Janitor {
     this.#debts.clear()
   }
 
-  #settle(voter: Voter, line: string, debts: Map<string, Debt>): void {
+  #settle(voter: Voter, line: string, debts: Map<string, Debt>, before: number): void {
     const due: Debt[] = []
     for (const [id, debt] of debts) {
       if (this.#runtime.now() >= debt.until) debts.delete(id)
       else if (!debt.isTold) due.push(debt)
     }
-    for (let from = 0; from < due.length; from += BATCH) this.#tell(voter, line, due.slice(from, from + BATCH))
+    for (let from = 0; from < due.length; from += BATCH) this.#tell(voter, line, due.slice(from, from + BATCH), before)
     this.#paid(voter, line, [])
   }
 
-  #tell(voter: Voter, line: string, debts: readonly Debt[]): void {
+  #tell(voter: Voter, line: string, debts: readonly Debt[], before: number): void {
     for (const debt of debts) debt.isTold = true
-    this.#disown(voter, line, debts).then(
+    this.#disown(voter, line, debts, before).then(
       () => this.#paid(voter, line, debts),
       (error: unknown) => {
         diagnostics.failed(line, error)

@@ -175,7 +175,7 @@ export class Rounds {
 
   #enterAt(voter: Voter, claim: Claim, proposed: number, round: number, wait: boolean): Promise<Items> {
     const { line, id, weight, capacity, ttlMs, data } = claim.entry
-    this.#janitor.clear(voter, line, id)
+    this.#janitor.clear(voter, line, id, round)
     const isFixed = claim.token === null ? 0 : 1
     const args: Argument[] = [this.#retentionMs, id, weight, capacity, ttlMs, claim.priority, proposed, isFixed, round]
     args.push(wait ? 1 : 0, this.#inbox, data)
