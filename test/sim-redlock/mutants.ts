@@ -87,7 +87,7 @@ export const MUTANTS: Planted[] = [
     name: 'a leave that erred is not repeated',
     seed: 3,
     file: ROUNDS,
-    find: 'if (afterMs === 0 && claim?.sent.has(voter.index) !== false) this.#janitor.add(voter, entry, round)',
+    find: 'if (afterMs === 0 && own?.sent.has(voter.index) !== false) this.#janitor.add(voter, entry, round)',
     replace: '',
   },
   {

@@ -127,8 +127,9 @@ export class Rounds {
   async leave(entry: Entry, claim: Claim | undefined, afterMs: number): Promise<void> {
     const { voters, quorum, runtime } = this.#council
     if (claim !== undefined) claim.isOver = true
-    // An id that another client entered is left whatever it was asked last.
-    const round = claim === undefined ? Number.MAX_SAFE_INTEGER : claim.round
+    // An id that another client entered is left whatever it was asked last: that client counts its own rounds.
+    const own = claim?.isForeign === false ? claim : undefined
+    const round = own?.round ?? Number.MAX_SAFE_INTEGER
     const key = claim?.key ?? this.#keys.line(entry.line)[0]
     let left = 0
     const errors: Error[] = []
@@ -138,13 +139,13 @@ export class Rounds {
       limitMs: this.#limitMs,
       send: (voter) => {
         // On one connection a leave comes behind its own enter; only one that erred may still be under way on an older one.
-        const isDoubted = claim === undefined || claim.erred.has(voter.index)
+        const isDoubted = own === undefined || own.erred.has(voter.index)
         return this.leaveAt(voter, entry, { isDoubted, afterMs, round }, key)
       },
       hear: () => void left++,
       miss: (voter, error) => {
         errors.push(error)
-        if (afterMs === 0 && claim?.sent.has(voter.index) !== false) this.#janitor.add(voter, entry, round)
+        if (afterMs === 0 && own?.sent.has(voter.index) !== false) this.#janitor.add(voter, entry, round)
       },
       isDecided: () => left >= quorum || errors.length > voters.length - quorum,
       isMostlyHeard: () => false,
