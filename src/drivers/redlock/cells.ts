@@ -140,6 +140,7 @@ export class Cells {
   ): Promise<boolean> {
     const { voters, quorum, runtime } = this.#council
     let [yes, no] = [0, 0]
+    const isImpossible = (): boolean => no > voters.length - quorum
     const errors: Error[] = []
     await poll({
       voters,
@@ -148,11 +149,12 @@ export class Cells {
       send,
       hear: (_, items) => void (isYes(items) ? yes++ : no++),
       miss: (_, error) => void errors.push(error),
-      isDecided: () => yes >= quorum || no > voters.length - quorum,
+      isDecided: () => yes >= quorum || isImpossible(),
       isMostlyHeard: () => yes + no >= quorum,
     })
     if (yes >= quorum) return true
-    if (yes + no < quorum) throw this.#council.unreachable(errors, key)
+    // With an even number of servers half of them can say so, which are no quorum, and it is an answer all the same.
+    if (yes + no < quorum && !isImpossible()) throw this.#council.unreachable(errors, key)
     return false
   }
 }
