@@ -154,7 +154,7 @@ export class Cells {
     })
     if (yes >= quorum) return true
     // With an even number of servers half of them can say so, which are no quorum, and it is an answer all the same.
-    if (yes + no < quorum && !isImpossible()) throw this.#council.unreachable(errors, key)
+    if (yes + no < quorum && !isImpossible()) throw this.#council.unreachable(yes + no, errors, key)
     return false
   }
 }

@@ -81,17 +81,22 @@ export class Council implements VoterOwner {
   /** Rejects unless a quorum can be asked. */
   check(): void {
     if (this.#ready >= this.quorum) return
-    throw this.unreachable(this.voters.map(({ trouble }) => trouble))
+    throw this.unreachable(
+      this.#ready,
+      this.voters.map(({ trouble }) => trouble),
+    )
   }
 
-  /** What to say when too few answered, or too few may vote. */
-  unreachable(errors: readonly (Error | null | undefined)[], line?: string): StoreError {
+  /** What to say when too few answered, or too few may vote; those of which nothing was heard gave no answer in time. */
+  unreachable(heard: number, errors: readonly (Error | null | undefined)[], line?: string): StoreError {
     const told = errors.filter((error) => error !== null && error !== undefined)
     const lasting = told.find((error) => error instanceof StoreError && !(error instanceof StoreUnreachableError))
     if (lasting instanceof StoreError) return lasting
-    const reasons = [...new Set(told.map(({ message }) => message))].join('; ')
+    const silent = this.voters.length - heard - told.length
+    const reasons = new Set(told.map(({ message }) => message))
+    if (silent > 0) reasons.add(`${silent} gave none in time`)
     return new StoreUnreachableError(
-      `${this.quorum} of ${this.voters.length} servers are needed, and ${told.length} did not give an answer that counts: ${reasons}`,
+      `${this.quorum} of ${this.voters.length} servers are needed, and ${this.voters.length - heard} did not give an answer that counts: ${[...reasons].join('; ')}`,
       { ...(line === undefined ? {} : { line }), cause: told[0] },
     )
   }

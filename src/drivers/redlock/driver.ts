@@ -171,7 +171,7 @@ export class RedlockDriver implements Driver {
       isDecided: () => false,
       isMostlyHeard: () => heard >= quorum,
     })
-    if (heard < quorum) throw this.#council.unreachable(errors, line)
+    if (heard < quorum) throw this.#council.unreachable(heard, errors, line)
     return [...counts.values()].filter((count) => count >= quorum).length
   }
 

@@ -49,10 +49,14 @@ export class Hub {
       const channel = `${voter.wire.keyPrefix}${this.#marker}:${this.id}`
       voter.wire
         .subscribe(channel, (message) => this.#heard(voter, message))
-        .catch((error: unknown) => {
-          this.#listening.delete(voter)
-          diagnostics.failed('', error)
-        })
+        .then(
+          // Who entered before this, by a connection of its own, may already have been told.
+          () => (voter.wire.tells ? undefined : this.gap()),
+          (error: unknown) => {
+            this.#listening.delete(voter)
+            diagnostics.failed('', error)
+          },
+        )
     }
     for (const line of this.#lines.keys()) this.#observeAt(voter, line)
   }
@@ -108,7 +112,7 @@ export class Hub {
     const errors = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as Error] : []))
     if (ends.length - errors.length < quorum) {
       this.#end(line)
-      throw this.#council.unreachable(errors, line)
+      throw this.#council.unreachable(ends.length - errors.length, errors, line)
     }
     this.#askAgain(line, observed)
   }

@@ -36,7 +36,7 @@ export async function listLines(council: Council, keys: Keys, prefix: string): P
   const ends = await Promise.allSettled(council.voters.map((voter) => look(voter, keys, prefix)))
   const errors = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as Error] : []))
   const sights = ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []))
-  if (sights.length < council.quorum) throw council.unreachable(errors)
+  if (sights.length < council.quorum) throw council.unreachable(sights.length, errors)
   const nowUs = council.propose()
   const names = new Set(sights.flatMap((sight) => [...sight.keys()]))
   return [...names].flatMap((name) => merge(name, sights, council.quorum, nowUs))

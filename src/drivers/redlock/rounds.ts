@@ -150,7 +150,7 @@ export class Rounds {
       isDecided: () => left >= quorum || errors.length > voters.length - quorum,
       isMostlyHeard: () => false,
     })
-    if (left < quorum) throw this.#council.unreachable(errors, entry.line)
+    if (left < quorum) throw this.#council.unreachable(left, errors, entry.line)
   }
 
   leaveAt(voter: Voter, entry: Entry, how: Leaving, key: string = this.#keys.line(entry.line)[0]): Promise<Items> {
@@ -225,7 +225,11 @@ export class Rounds {
     if (outcome !== 'granted' || claim.token !== null) return this.#end(claim, tally, since, outcome)
     claim.token = tally.agreed
     if (claim.token !== null) return this.#end(claim, tally, since, 'granted')
-    return this.#settle(claim, tally).then((settled) => this.#end(claim, tally, since, settled))
+    return this.#settle(claim, Math.max(...tally.tokens)).then((written) => {
+      const settled = written.end()
+      // A place that was lost meanwhile is asked for again, like one of which nothing was heard.
+      return this.#end(claim, written, since, settled === 'granted' || settled === 'waiting' ? settled : 'unreachable')
+    })
   }
 
   #end(claim: Claim, tally: Tally, since: Instant, outcome: Outcome): Place | null {
@@ -244,7 +248,7 @@ export class Rounds {
         return this.#waitingPlace(claim, tally, since)
       case 'unreachable':
         this.#yieldVotes(claim)
-        throw this.#council.unreachable(tally.errors, entry.line)
+        throw this.#council.unreachable(tally.heard, tally.errors, entry.line)
       case 'refused':
         this.#giveBack(claim, tally)
         return null
@@ -267,9 +271,8 @@ export class Rounds {
    * our vote. Else the largest is written back, and a server counts only if our vote still lives there, as its script says in
    * the same step: any later holder needs one of those servers, gets its vote after ours has ended there, and so a larger token.
    */
-  async #settle(claim: Claim, tally: Tally): Promise<'granted' | 'unreachable' | 'waiting'> {
+  async #settle(claim: Claim, largest: number): Promise<Tally> {
     const { voters, quorum, runtime } = this.#council
-    const largest = Math.max(...tally.tokens)
     const round = this.#next(claim)
     const args = [this.#retentionMs, 1, claim.entry.id, largest, 2, round]
     const written = new Tally(voters.length, quorum, false)
@@ -287,12 +290,8 @@ export class Rounds {
       isDecided: () => written.outcome !== null,
       isMostlyHeard: () => written.isMostlyHeard,
     })
-    if (written.end() !== 'granted') {
-      for (const error of written.errors) tally.errors.push(error)
-      return written.outcome === 'waiting' ? 'waiting' : 'unreachable'
-    }
-    claim.token = largest
-    return 'granted'
+    if (written.end() === 'granted') claim.token = largest
+    return written
   }
 
   /** Without a majority, a vote that an earlier one waits for is given back: so the first in line collects them all. */

@@ -75,7 +75,12 @@ export class Tally {
 
   /** A quorum has answered: what is still missing may be dead, and is not waited for very long. */
   get isMostlyHeard(): boolean {
-    return this.#total - this.#pending - this.errors.length >= this.#quorum
+    return this.heard >= this.#quorum
+  }
+
+  /** How many have answered. */
+  get heard(): number {
+    return this.#total - this.#pending - this.errors.length
   }
 
   hear(voter: number, { code, token, wanted, earliestMs }: Ballot): void {

@@ -30,7 +30,10 @@ export interface Wire {
   readonly where: string
   /** Put by the client itself before every key: channels carry it, too. */
   readonly keyPrefix: string
-  /** Whether `onUp` is told of every new connection. If not, each script must ask the server which run of it this is. */
+  /**
+   * Whether it is our own connection: `onUp` is told of every new one, and messages come on it, behind the answers given before them.
+   * If not, each script must ask the server which run of it this is.
+   */
   readonly tells: boolean
   /** Begins to connect, and to stay connected. */
   open(events: WireEvents): void
