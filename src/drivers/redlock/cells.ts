@@ -21,13 +21,15 @@ interface Taken {
   readonly leftMs: number
   readonly value: string | null
   readonly nonce: string | null
-  /** The latest changes, newest first, as `nonce:version` with blanks between. */
+  /** The latest changes, newest first, as the beginning of the nonce, a colon and the version, with blanks between. */
   readonly history: string
 }
 
 const ABSENT: Taken = { ballot: 0, version: 0, leftMs: 0, value: null, nonce: null, history: '' }
 /** Changes that a cell remembers: enough to find one's own again among those that came on top of it meanwhile. */
-const HISTORY = 16
+const HISTORY = 64
+/** So much of a nonce tells it from those of the others. */
+const NONCE = 12
 
 export class Cells {
   readonly #council: Council
@@ -78,7 +80,9 @@ export class Cells {
     if (BigInt(version) !== change.version) return now
     // Versions obey the law of tokens: larger than all before, also across a removal.
     const fresh = Math.max(before.version + 1, ballot)
-    const history = [`${change.nonce}:${fresh}`, ...before.history.split(' ')].slice(0, HISTORY).join(' ')
+    const history = [`${change.nonce.slice(0, NONCE)}:${fresh}`, ...before.history.split(' ')]
+      .slice(0, HISTORY)
+      .join(' ')
     return { ballot, version: fresh, leftMs: change.ttlMs, value: change.next, nonce: change.nonce, history }
   }
 
@@ -166,8 +170,9 @@ function viewOf({ version, value, nonce }: Taken): CellView {
 /** The version that a change got; null: the history does not know it. The state before any change is always known. */
 function versionIn(history: string, nonce: string | null): number | null {
   if (nonce === null) return history.split(' ').length < HISTORY ? 0 : null
-  const entry = history.split(' ').find((item) => item.startsWith(`${nonce}:`))
-  return entry === undefined ? null : Number(entry.slice(nonce.length + 1))
+  const key = `${nonce.slice(0, NONCE)}:`
+  const entry = history.split(' ').find((item) => item.startsWith(key))
+  return entry === undefined ? null : Number(entry.slice(key.length))
 }
 
 function unknown(key: string): OutcomeUnknownError {
