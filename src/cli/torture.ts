@@ -75,8 +75,11 @@ const EXITS: Readonly<Record<Verdict, number>> = { valid: 0, invalid: 1, unknown
 export async function execute(given: Given): Promise<number> {
   if (given.operands.length > 0) return recheck(given)
   refuseBoth(syntax, given, 'store', 'spawn')
-  const whole = (name: string, otherwise: number, low: number, high: number): number =>
-    checkWhole(`--${name}`, Number(given.values.get(name) ?? otherwise), low, high)
+  const whole = (name: string, otherwise: number, low: number, high: number): number => {
+    const text = given.values.get(name) ?? String(otherwise)
+    // What is no number is refused as it was typed.
+    return checkWhole(`--${name}`, /^-?\d+$/.test(text) ? Number(text) : text, low, high)
+  }
   const seconds = whole('seconds', 30, 1, 86_400)
   const seed = whole('seed', Math.floor(Math.random() * 1e6), 0, 2 ** 31)
   const clients = whole('clients', 4, 2, 64)
