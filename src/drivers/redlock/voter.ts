@@ -126,9 +126,21 @@ export class Voter {
     return this.wire.run(step, [this.#marker, ...keys], [run, this.longestMs, ...args]).then(
       (reply) => this.#read(step, run, sentAt, this.#itemsOf(reply)),
       (error: unknown) => {
-        throw translate(error, this.wire.where)
+        const told = translate(error, this.wire.where)
+        if (!this.wire.tells && told instanceof StoreUnreachableError) this.#lose(told)
+        throw told
       },
     )
+  }
+
+  /**
+   * A client that the user has does not tell of an outage. A server freezes; thousands of requests would be queued for it, each given up after its
+   * time, each done when it goes on, and each to be undone. So after the first it is asked nothing but who it is, until it answers.
+   */
+  #lose(error: Error): void {
+    if (this.phase !== 'ready') return
+    this.#fail(error)
+    this.#joinLater()
   }
 
   #read(step: Step, run: string, sentAt: number, reply: Items): Items {

@@ -103,29 +103,35 @@ describe('a server that freezes under a holder', () => {
 })
 
 describe('a server that freezes while places come and go', () => {
-  test('is of use again soon: it is not left with a grave for each of them', async () => {
-    const hf = await holdfast(url, { ttlMs: 20_000 })
-    open.push(hf)
-    const line = fresh()
-    const mutex = hf.mutex(line)
-    const [frozen, ...others] = servers as [Server, Server, Server]
-    frozen.pause()
-    // For longer than its answers are waited for: what it was sent until then may still be done when it goes on.
-    let times = 0
-    for (const until = performance.now() + 2_000; performance.now() < until; times++) {
-      await (await mutex.acquire()).release()
-    }
-    frozen.resume()
-    for (const other of others.slice(0, 2)) other.pause()
-    try {
-      const held = await mutex.acquire({ waitMs: 30_000 })
-      expect(times).toBeGreaterThan(100)
-      expect(Number((await ask(frozen, 'STRLEN', `holdfast:{${line}}`)).slice(1))).toBeLessThan(1_000)
-      expect(await held.release()).toBe(true)
-    } finally {
-      for (const other of others) other.resume()
-    }
-  })
+  test.each(['by URL', 'by clients'])(
+    'is of use again soon: it is not left with a grave for each of them (%s)',
+    async (by) => {
+      const clients = by === 'by URL' ? [] : servers.map(({ port }) => new Redis(port))
+      const hf = await holdfast(by === 'by URL' ? url : redlock(clients), { ttlMs: 20_000 })
+      open.push(hf)
+      const line = fresh()
+      const mutex = hf.mutex(line)
+      const [frozen, ...others] = servers as [Server, Server, Server]
+      frozen.pause()
+      // For longer than its answers are waited for: what it was sent until then may still be done when it goes on.
+      let times = 0
+      for (const until = performance.now() + 2_000; performance.now() < until; times++) {
+        await (await mutex.acquire()).release()
+      }
+      frozen.resume()
+      for (const other of others.slice(0, 2)) other.pause()
+      try {
+        const held = await mutex.acquire({ waitMs: 30_000 })
+        expect(times).toBeGreaterThan(100)
+        expect(Number((await ask(frozen, 'STRLEN', `holdfast:{${line}}`)).slice(1))).toBeLessThan(1_000)
+        expect(await held.release()).toBe(true)
+      } finally {
+        for (const other of others) other.resume()
+        await hf.close()
+        for (const client of clients) client.disconnect()
+      }
+    },
+  )
 })
 
 describe('clients that the user has already', () => {
