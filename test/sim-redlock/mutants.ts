@@ -94,7 +94,7 @@ export const MUTANTS: Planted[] = [
     name: 'what was never answered counts as never sent',
     seed: 3,
     file: ROUNDS,
-    find: "const isSent = voter.phase === 'ready' || voter.phase === 'new' || voter.phase === 'joining'",
+    find: 'const isSent = voter.takes',
     replace: 'const isSent = false',
   },
   {

@@ -182,7 +182,7 @@ export class Rounds {
     args.push(wait ? 1 : 0, this.#inbox, data)
     if (voter.phase === 'ready') claim.asked.add(voter.index)
     // One that is just being met gets it, too. What is not sent at all can't come late: a server that is away is owed nothing for it.
-    const isSent = voter.phase === 'ready' || voter.phase === 'new' || voter.phase === 'joining'
+    const isSent = voter.takes
     if (isSent) claim.sent.add(voter.index)
     return voter.ask('enter', [claim.key], args).then(
       (items) => {

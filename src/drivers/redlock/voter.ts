@@ -63,6 +63,8 @@ export class Voter {
   #cancelRetry: (() => void) | null = null
   #isOpen = false
   #isUp = false
+  /** It gave no answer, and its client tells nothing: see #lose. */
+  #isDoubted = false
 
   constructor(index: number, wire: Wire, marker: string, owner: VoterOwner, runtime: Runtime) {
     this.index = index
@@ -114,8 +116,14 @@ export class Voter {
     this.#cancelRetry = this.#runtime.after(JOIN_AGAIN_MS * (0.5 + this.#runtime.random()), () => this.join(), false)
   }
 
+  /** Whether what is asked now is sent, maybe after it has said who it is. */
+  get takes(): boolean {
+    return !this.#isDoubted && (this.phase === 'ready' || this.phase === 'new' || this.phase === 'joining')
+  }
+
   /** One step on this server. Rejects at once when it is not connected, so that nobody waits for a dead one. */
   ask(step: Step, keys: readonly string[], args: readonly Argument[]): Promise<Items> {
+    if (this.trouble !== null && this.#isDoubted) return Promise.reject(this.trouble)
     if (this.trouble !== null) return this.#ready().then(() => this.#ask(step, keys, args))
     return this.#ask(step, keys, args)
   }
@@ -139,8 +147,9 @@ export class Voter {
    */
   #lose(error: Error): void {
     if (this.phase !== 'ready') return
+    this.#isDoubted = true
     this.#fail(error)
-    this.#joinLater()
+    this.join()
   }
 
   #read(step: Step, run: string, sentAt: number, reply: Items): Items {
@@ -204,6 +213,7 @@ export class Voter {
     const refusal = this.#owner.joined(this)
     if (refusal !== null) throw refusal
     this.phase = 'ready'
+    this.#isDoubted = false
     this.trouble = null
   }
 
