@@ -39,8 +39,6 @@ export class Council implements VoterOwner {
   isLooking: boolean = false
   readonly #settings: Settings
   #longestMs: number
-  /** No server knew it: it is the default. */
-  #isGuess = false
   #proposed = 0
   /** The median of the servers' clocks, minus ours, and until when it is good enough. */
   #offsetMs = 0
@@ -126,9 +124,8 @@ export class Council implements VoterOwner {
 
   joined(voter: Voter): Error | null {
     const { longestMs } = voter
-    if (this.#longestMs === 0 || this.#isDisproved(longestMs)) {
+    if (this.#longestMs === 0) {
       this.#longestMs = longestMs
-      this.#isGuess = false
       for (const other of this.voters) if (other.phase !== 'ready') other.join()
     } else if (this.#longestMs !== longestMs) {
       return new StoreError(
@@ -163,7 +160,6 @@ export class Council implements VoterOwner {
     // never be one of them again. So all must have answered, and none have known.
     if (this.#count('unmarked') < this.voters.length) return
     this.#longestMs = MAX_TTL_MS
-    this.#isGuess = true
     for (const other of this.voters) other.join()
   }
 
@@ -223,15 +219,6 @@ export class Council implements VoterOwner {
       const near = known.filter(({ clock }) => Math.abs(clock.offsetMs - voter.clock.offsetMs) <= FAR_MS)
       voter.isFar = known.length >= this.quorum && near.length < this.quorum
     }
-  }
-
-  /**
-   * All servers lost their data, one after another, and said so; before the last did, another client marked the first anew. Then the default
-   * was guessed by stale answers, and who has the marker knows better, unless the guess was written somewhere.
-   */
-  #isDisproved(longestMs: number): boolean {
-    if (!this.#isGuess || longestMs === this.#longestMs) return false
-    return this.voters.every((other) => other.phase !== 'ready' || other.longestMs !== this.#longestMs)
   }
 
   get #ready(): number {

@@ -113,6 +113,8 @@ export class Voter {
   /** The connection may stand all the same: then nobody would tell us to try again. */
   #joinLater(): void {
     this.#cancelRetry?.()
+    // It was closed, or is away; then its coming back is told.
+    if (!this.#isUp) return
     this.#cancelRetry = this.#runtime.after(JOIN_AGAIN_MS * (0.5 + this.#runtime.random()), () => this.join(), false)
   }
 
