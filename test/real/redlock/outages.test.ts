@@ -8,7 +8,7 @@ import { type Holdfast, holdfast, StoreUnreachableError } from '../../../src/ind
 import { requireServers } from '../../../src/testbed/require.ts'
 import type { Server } from '../../../src/testbed/server.ts'
 import { testbed } from '../../../src/testbed/testbed.ts'
-import { ask, fresh, urlOf } from './rig.ts'
+import { ask, entry, fresh, urlOf } from './rig.ts'
 
 await requireServers(['redis'])
 const bed = await testbed()
@@ -132,6 +132,44 @@ describe('a server that freezes while places come and go', () => {
       }
     },
   )
+})
+
+describe('a place', () => {
+  test('that a server gave no answer about, and lost, is entered there again', async () => {
+    const driver = redlock(url)
+    const [frozen] = servers as [Server]
+    const at = entry(fresh(), { ttlMs: 20_000 })
+    try {
+      await driver.open()
+      frozen.pause()
+      expect((await driver.enter(at, true))?.ahead).toBe(0)
+      // Until its answer is not waited for any more.
+      await new Promise((resolve) => setTimeout(resolve, 1_500))
+      frozen.resume()
+      const again = async (): Promise<boolean> => {
+        await driver.touch([at])
+        return (await ask(frozen, 'GET', `holdfast:{${at.line}}`)).includes(at.id)
+      }
+      await expect.poll(again, { timeout: 30_000 }).toBe(true)
+      await ask(frozen, 'DEL', `holdfast:{${at.line}}`)
+      await expect.poll(again, { timeout: 30_000 }).toBe(true)
+    } finally {
+      frozen.resume()
+      await driver.leave(at)
+      await driver.close()
+    }
+  })
+
+  test('that another client entered, of many rounds, is free when it is left', async () => {
+    const [a, b] = [redlock(url), redlock(url)]
+    const [before, at, next] = [entry(fresh()), entry(fresh()), entry(fresh())]
+    for (let rounds = 0; rounds < 20; rounds++) await a.enter(before, true)
+    await a.enter(at, true)
+    await b.touch([at])
+    await b.leave(at)
+    expect((await b.enter({ ...next, line: at.line }, false))?.ahead).toBe(0)
+    await Promise.all([a.close(), b.close()])
+  })
 })
 
 describe('clients that the user has already', () => {
