@@ -48,7 +48,11 @@ function prepare(stores: unknown, options: RedlockOptions | undefined): { wires:
   const servers = targets(stores)
   const settings = resolveSettings(options, servers.length)
   const { connectTimeoutMs, nodeTimeoutMs } = settings
-  const limits = resolveRedis({ connectTimeoutMs, commandTimeoutMs: nodeTimeoutMs })
+  const limits = resolveRedis({
+    // A server is frozen while a client connects to it: what is asked meanwhile waits, and would all be sent to it in the end.
+    connectTimeoutMs: Math.min(connectTimeoutMs, nodeTimeoutMs),
+    commandTimeoutMs: nodeTimeoutMs,
+  })
   const wires: Wire[] = servers.map((server) =>
     'options' in server ? new OwnWire(server.options, settings) : new ClientWire(transportTo(server.client, limits)),
   )

@@ -103,35 +103,46 @@ describe('a server that freezes under a holder', () => {
 })
 
 describe('a server that freezes while places come and go', () => {
-  test.each(['by URL', 'by clients'])(
-    'is of use again soon: it is not left with a grave for each of them (%s)',
-    async (by) => {
-      const clients = by === 'by URL' ? [] : servers.map(({ port }) => new Redis(port))
-      const hf = await holdfast(by === 'by URL' ? url : redlock(clients), { ttlMs: 20_000 })
-      open.push(hf)
-      const line = fresh()
-      const mutex = hf.mutex(line)
-      const [frozen, ...others] = servers as [Server, Server, Server]
-      frozen.pause()
-      // For longer than its answers are waited for: what it was sent until then may still be done when it goes on.
-      let times = 0
-      for (const until = performance.now() + 2_000; performance.now() < until; times++) {
-        await (await mutex.acquire()).release()
-      }
-      frozen.resume()
-      for (const other of others.slice(0, 2)) other.pause()
-      try {
-        const held = await mutex.acquire({ waitMs: 30_000 })
-        expect(times).toBeGreaterThan(100)
-        expect(Number((await ask(frozen, 'STRLEN', `holdfast:{${line}}`)).slice(1))).toBeLessThan(1_000)
-        expect(await held.release()).toBe(true)
-      } finally {
-        for (const other of others) other.resume()
-        await hf.close()
-        for (const client of clients) client.disconnect()
-      }
-    },
-  )
+  test.each([
+    ['by URL', 'after it was met'],
+    ['by URL', 'while it is met'],
+    ['by clients', 'after it was met'],
+    ['by clients', 'while it is met'],
+  ])('is of use again soon: it is not left with a grave for each of them (%s, %s)', async (by, when) => {
+    const [frozen, ...others] = servers as [Server, Server, Server]
+    const has = (name: string): Promise<string> => ask(frozen, 'EXISTS', `holdfast:{${name}}`)
+    const clients = by === 'by URL' ? [] : servers.map(({ port }) => new Redis(port))
+    const hf = await holdfast(by === 'by URL' ? url : redlock(clients), { ttlMs: 20_000 })
+    open.push(hf)
+    const [line, early, late] = [fresh(), fresh(), fresh()]
+    const visit = async (name: string): Promise<void> => void (await (await hf.mutex(name).acquire()).release())
+    const isMet = async (): Promise<string> => {
+      await visit(early)
+      return has(early)
+    }
+    if (when === 'after it was met') await expect.poll(isMet, { timeout: 30_000 }).toBe(':1\r\n')
+    frozen.pause()
+    // For longer than its answers are waited for: what it was sent until then may still be done when it goes on.
+    let times = 0
+    for (const until = performance.now() + 2_000; performance.now() < until; times++) {
+      await visit(line)
+    }
+    // By now it is asked nothing but who it is.
+    await visit(late)
+    frozen.resume()
+    for (const other of others.slice(0, 2)) other.pause()
+    try {
+      const held = await hf.mutex(line).acquire({ waitMs: 30_000 })
+      expect(await has(late)).toBe(':0\r\n')
+      expect(times).toBeGreaterThan(100)
+      expect(Number((await ask(frozen, 'STRLEN', `holdfast:{${line}}`)).slice(1))).toBeLessThan(1_000)
+      expect(await held.release()).toBe(true)
+    } finally {
+      for (const other of others) other.resume()
+      await hf.close()
+      for (const client of clients) client.disconnect()
+    }
+  })
 })
 
 describe('a place', () => {
