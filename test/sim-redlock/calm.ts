@@ -1,6 +1,7 @@
 /**
  * A run without any fault: nothing is lost, messages only take their time, and pushes and answers overtake each other. Whoever waits
- * must then be served by messages alone. A hand-over that takes as long as a timer of the net has lost its way.
+ * must then be served by messages alone. A hand-over that takes as long as a timer of the net has lost its way. And whoever only
+ * tries, on another line, leaves nothing behind: an answer of a server that the others have outvoted comes after the try has ended.
  */
 import { RedlockDriver } from '../../src/drivers/redlock/driver.ts'
 import { resolveSettings } from '../../src/drivers/redlock/options.ts'
@@ -19,6 +20,8 @@ const TTL_MS = 30_000
 const DELAY_MS_MAX = 3
 /** Some twelve messages one after another. A waiter that only its timer wakes comes after 50 ms or more. */
 const HANDOVER_MS_MAX = 45
+/** All has been given up, and what is under way has arrived: far less than a lease. */
+const REST_MS = 200
 
 /** Every message arrives, once, after up to 3 ms; a push sooner, so that it often overtakes the answer given before it. */
 class Calm extends Weather {
@@ -112,7 +115,8 @@ export async function playCalm(seed: number, onNote: World['onNote'] = null): Pr
         )
       }),
     )
-    world.at(0, () => machine.act(() => void hf.mutex('other', { ttlMs: TTL_MS }).tryAcquire()))
+    open++
+    world.at(0, () => machine.act(() => void tryOften(hf, sleep).then(() => open--)))
   }
   await world.run(
     60_000,
@@ -120,8 +124,27 @@ export async function playCalm(seed: number, onNote: World['onNote'] = null): Pr
     () => {},
   )
   if (open > 0) turns.violation ??= new Error(`lost waiter: ${open} programs were never served`)
+  const restsUntil = world.now + REST_MS
+  world.at(restsUntil, () => {})
+  await world.run(
+    restsUntil,
+    () => world.now >= restsUntil,
+    () => {},
+  )
+  const left = nodes.reduce((sum, node) => sum + node.model.crowd(node.micros), 0)
+  if (left > 0) turns.violation ??= new Error(`orphan: ${left} places are left on the servers`)
   const { violation, grants } = turns
   return { seed, violation, digest: world.digest, faults: weather.faults, hits: 0, grants, handovers: grants }
+}
+
+async function tryOften(hf: Holdfast, sleep: (ms: number) => Promise<void>): Promise<void> {
+  const lock = hf.mutex('tried', { ttlMs: TTL_MS })
+  for (let times = 0; times < 8; times++) {
+    const held = await lock.tryAcquire()
+    await sleep(2)
+    await held?.release()
+    await sleep(20)
+  }
 }
 
 async function contend(
