@@ -9,6 +9,8 @@ import type { Voter } from './voter.ts'
 /** How long the servers publish a line's changes for an observer, and how often it asks for that again. */
 const OBSERVE_MS = 30_000
 const OBSERVE_AGAIN_MS = 10_000
+/** A client of the user can fail to listen and yet answer: nothing else would tell to try again. */
+const LISTEN_AGAIN_MS = 1_000
 
 interface Observed {
   readonly wakes: Set<Wake>
@@ -25,6 +27,7 @@ export class Hub {
   readonly #inquired: (claim: Claim) => void
   readonly #listening = new Set<Voter>()
   readonly #lines = new Map<string, Observed>()
+  #closed = false
 
   constructor(
     council: Council,
@@ -55,6 +58,7 @@ export class Hub {
           (error: unknown) => {
             this.#listening.delete(voter)
             diagnostics.failed('', error)
+            this.#council.runtime.after(LISTEN_AGAIN_MS, () => this.#listenAgain(voter), false)
           },
         )
     }
@@ -84,7 +88,13 @@ export class Hub {
   }
 
   close(): void {
+    this.#closed = true
     for (const line of this.#lines.keys()) this.#end(line)
+  }
+
+  #listenAgain(voter: Voter): void {
+    // One that is away is listened to when it has joined.
+    if (!this.#closed && voter.phase === 'ready') this.listen(voter)
   }
 
   /** The server's time, then `v`, `y` or `b` and an id, several by commas: has the vote now, is asked to yield it, was broken. */

@@ -1,4 +1,6 @@
 /** Five servers of which some are down or frozen: the same laws, by those that are left; with three gone, a clear error in time. */
+import { once } from 'node:events'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { Redis } from 'ioredis'
 import { createClient } from '@redis/client'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -210,6 +212,41 @@ describe('clients that the user has already', () => {
       node.destroy()
     }
   })
+
+  test.each(['ioredis', '@redis/client'])(
+    'of %s, which a server has no room for a second time: listened to when it has',
+    async (by) => {
+      const three = (await bed.redlock(3)).servers
+      const ioredis = three.map(({ port }) => new Redis(port))
+      const nodes = await Promise.all(three.map((server) => createClient({ url: server.url }).connect()))
+      const failed: (() => void)[] = []
+      const onFailed = (): void => failed.splice(0).forEach((tell) => tell())
+      const [admin] = ioredis as [Redis]
+      const channels = async (): Promise<number> => ((await admin.call('PUBSUB', 'CHANNELS', '*')) as string[]).length
+      try {
+        await Promise.all(ioredis.map(async (client) => client.status === 'ready' || (await once(client, 'ready'))))
+        await initRedlock(urlOf(three))
+        subscribe('holdfast:error', onFailed)
+        // One for each of the two clients.
+        await expect.poll(() => admin.info('clients'), { timeout: 10_000 }).toMatch(/connected_clients:2\r/)
+        await admin.config('SET', 'maxclients', 2)
+        const isFailed = new Promise<void>((resolve) => void failed.push(resolve))
+        const hf = await holdfast(redlock(by === 'ioredis' ? ioredis : nodes))
+        open.push(hf)
+        await (await hf.mutex(fresh()).acquire()).release()
+        await isFailed
+        expect(await channels()).toBe(0)
+        await admin.config('SET', 'maxclients', 100)
+        await expect.poll(channels, { timeout: 30_000 }).toBe(1)
+      } finally {
+        unsubscribe('holdfast:error', onFailed)
+        for (const hf of open.splice(0)) await hf.close()
+        for (const client of ioredis) client.disconnect()
+        for (const node of nodes) node.destroy()
+        for (const server of three) await server.stop()
+      }
+    },
+  )
 })
 
 situation(
