@@ -74,7 +74,7 @@ for _, n in ipairs(others) do
     removePlace(line, number, place)
   else
     breakPlace(place)
-    place.lapse = math.min(place.lapse, now + tonumber(ARGV[3]))
+    place.lapse = math.min(place.lapse, now + 1 + tonumber(ARGV[3]))
     if number <= line.granted and place.lapse < line.lapsesFrom then line.lapsesFrom = place.lapse end
     putPlace(line, number, place)
   end
