@@ -91,7 +91,11 @@ function checkOperands(syntax: Syntax, operands: readonly string[], program: rea
     throw usage(syntax, `${syntax.command} needs a program to run, after --`)
   }
   if (operands.length > syntax.operands.length) {
-    const extra = JSON.stringify(operands[syntax.operands.length]?.slice(0, 80))
-    throw usage(syntax, `${syntax.command} does not know what to do with ${extra}`)
+    const extra = operands[syntax.operands.length] ?? ''
+    // Not shown: it may have a password.
+    if (operands.some((operand) => /^[a-z][a-z+]*:\/\//.test(operand)) && Object.hasOwn(syntax.options, 'store')) {
+      throw usage(syntax, `${syntax.command} takes its store as --store URL`)
+    }
+    throw usage(syntax, `${syntax.command} does not know what to do with ${JSON.stringify(extra.slice(0, 80))}`)
   }
 }

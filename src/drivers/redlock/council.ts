@@ -4,6 +4,7 @@ import { diagnostics } from '../../core/diagnostics.ts'
 import type { Runtime } from '../../core/runtime.ts'
 import { BLAME_MS, JUMP_MS } from './clock.ts'
 import { MAX_TTL_MS, type Settings } from './options.ts'
+import { tellReasons } from './silence.ts'
 import { Voter, type VoterOwner } from './voter.ts'
 import type { Wire } from './wire.ts'
 
@@ -91,10 +92,10 @@ export class Council implements VoterOwner {
     const lasting = told.find((error) => error instanceof StoreError && !(error instanceof StoreUnreachableError))
     if (lasting instanceof StoreError) return lasting
     const silent = this.voters.length - heard - told.length
-    const reasons = new Set(told.map(({ message }) => message))
-    if (silent > 0) reasons.add(`${silent} gave none in time`)
+    const reasons = tellReasons(told)
+    if (silent > 0) reasons.push(`${silent} gave none in time`)
     return new StoreUnreachableError(
-      `${this.quorum} of ${this.voters.length} servers are needed, and ${this.voters.length - heard} did not give an answer that counts: ${[...reasons].join('; ')}`,
+      `${this.quorum} of ${this.voters.length} servers are needed, and ${this.voters.length - heard} did not give an answer that counts: ${reasons.join('; ')}`,
       { ...(line === undefined ? {} : { line }), cause: told[0] },
     )
   }

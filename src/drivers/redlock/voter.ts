@@ -4,6 +4,7 @@ import type { Runtime } from '../../core/runtime.ts'
 import { translate } from '../redis/faults.ts'
 import type { Argument } from '../redis/wire/encode.ts'
 import { Clock } from './clock.ts'
+import { SilentError } from './silence.ts'
 import type { Step, Wire } from './wire.ts'
 
 /** Who is told of what a voter learns. */
@@ -27,16 +28,6 @@ const JOIN_AGAIN_MS = 300
 
 /** An answer: the server's time in µs, its silence in ms, and what the step gives (see lua/). */
 export type Items = readonly unknown[]
-
-/** It answers, and gives no votes for a while: it may have forgotten some, or its clock can't be trusted. */
-export class SilentError extends StoreUnreachableError {
-  readonly leftMs: number
-
-  constructor(where: string, leftMs: number, why: string) {
-    super(`Redis at ${where} gives no votes${leftMs > 0 ? ` for another ${leftMs} ms` : ''}: ${why}`)
-    this.leftMs = leftMs
-  }
-}
 
 export class Voter {
   readonly index: number

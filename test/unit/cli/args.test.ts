@@ -57,6 +57,7 @@ describe('parseArgs', () => {
     [['x', '--'], /needs a program to run, after --/],
     [['x', 'cmd', '--', 'c'], /does not know what to do with "cmd"/],
     [['x', 'cmd'], /needs a program to run, after --/],
+    [['redis://u:secret@h', 'x', '--', 'c'], /^run takes its store as --store URL; see[^:]*$/],
   ])('refuses %j', (args, message) => {
     const parse = (): unknown => parseArgs(runSyntax, args)
     expect(parse).toThrow(UsageError)
