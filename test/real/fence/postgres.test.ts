@@ -39,6 +39,15 @@ describe.each(['pg', 'postgres.js'] as const)('through %s', (kind) => {
   test('tokens above 2^53 are told apart', () => tellsTokensApart(target.check, kind))
 })
 
+test('processes that start together all find the table made', async () => {
+  const clients = await Promise.all(Array.from({ length: 6 }, () => bench.connect()))
+  // One in five of such starts tripped over another's type, relation or catalogue entry.
+  for (let i = 0; i < 60; i++) {
+    const its = sqlGuard({ table: `together_${i}` })
+    await Promise.all(clients.map((client) => its.setup(client as never)))
+  }
+})
+
 describe('concurrent checks', () => {
   test.each(['COMMIT', 'ROLLBACK'])('an older one waits for a newer one: %s', async (end) => {
     const [a, b] = [await bench.connect(), await bench.connect()]
