@@ -130,7 +130,8 @@ export const queues: readonly Mutant[] = [
     nemeses: ['pause-client'],
     breaks: ['exclusion'],
     stayMs: 120,
-    waitMs: 4_000,
+    // Several that wait in each process: whichever is stopped, one of them was waiting.
+    tasks: 3,
     make: (bench) => {
       const places = new Map<
         object,

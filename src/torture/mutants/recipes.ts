@@ -45,7 +45,8 @@ export const recipes: readonly Mutant[] = [
     seen: 'GET, compare, DEL',
     nemeses: ['pause-holder'],
     breaks: ['exclusion', 'owner'],
-    stayMs: 5,
+    // Enough of them that one takes what was freed while its holder is still there.
+    tasks: 3,
     make:
       (bench) =>
       ({ line }) =>
