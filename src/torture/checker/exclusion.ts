@@ -1,7 +1,7 @@
 /** Belief exclusion: at no moment do more believe that they hold than the line carries. */
 import type { Checker, Findings } from './finding.ts'
 import { none } from './finding.ts'
-import { excused, firstOfPlace, type Hold, isStillborn, type LineTrial, type Trial } from './trial.ts'
+import { firstOfPlace, forgotOne, type Hold, isStillborn, type LineTrial, type Trial } from './trial.ts'
 
 export const exclusion: Checker = (trial) => {
   const found = none()
@@ -29,9 +29,8 @@ function sweep(trial: Trial, { spec, holds }: LineTrial, found: Findings): void 
       message: `${hold.p} was granted it while ${others.map(({ p }) => p).join(', ')} held it (for ${overlapMs.toFixed(1)} ms more)`,
       processes: inside.map(({ p }) => p),
     }
-    // Those that the store may have forgotten took no room in it: do the rest fit? What it forgot is the place, which a process hands on until it
-    // is told: the hold may be younger than the fault.
-    const known = others.filter((other) => !excused(trial, first(other).granted, hold.granted))
+    // Where the store may have forgotten one of two, they did not meet in it: do the rest fit?
+    const known = others.filter((other) => !forgotOne(trial, first, hold, other))
     const isExcused = known.reduce((sum, other) => sum + other.weight, hold.weight) <= spec.capacity
     if (isExcused) found.exposures.push(finding)
     else found.violations.push(finding)

@@ -11,6 +11,7 @@ import {
   excused,
   type Fault,
   firstOfPlace,
+  grantedSince,
   type Hold,
   isStillborn,
   type LineTrial,
@@ -55,7 +56,7 @@ function operations(trial: Trial, { holds }: LineTrial): Operation[] {
     if (isStillborn(hold)) return []
     const place = first(hold)
     // Handed on from a place that the store may have forgotten: the store had no part in it, and no order of the store explains it.
-    if (place !== hold && excused(trial, place.granted, hold.granted)) return []
+    if (place !== hold && excused(trial, grantedSince(place), hold.granted)) return []
     return [
       { hold, what: 'grant', earliest: hold.invoked, latest: hold.granted },
       { hold, what: 'end', earliest: endEarliest(hold, forgetful), latest: Number.POSITIVE_INFINITY },
@@ -65,7 +66,7 @@ function operations(trial: Trial, { holds }: LineTrial): Operation[] {
 
 /** The earliest moment at which the store may have taken the hold away. */
 function endEarliest(hold: Hold, forgetful: readonly Fault[]): Micros {
-  const forgotten = forgetful.find((fault) => hold.granted <= fault.over && fault.t <= hold.ended)
+  const forgotten = forgetful.find((fault) => grantedSince(hold) <= fault.over && fault.t <= hold.ended)
   return forgotten === undefined ? hold.ended : Math.max(hold.invoked, Math.min(hold.ended, forgotten.t))
 }
 

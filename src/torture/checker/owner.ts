@@ -1,7 +1,7 @@
 /** Only the owner releases: a release is not confirmed to one whose line had gone to another meanwhile. */
 import type { Checker } from './finding.ts'
 import { none } from './finding.ts'
-import { excused, firstOfPlace, type Hold, isStillborn } from './trial.ts'
+import { firstOfPlace, forgotOne, type Hold, isStillborn } from './trial.ts'
 
 export const owner: Checker = (trial) => {
   const found = none()
@@ -25,8 +25,7 @@ export const owner: Checker = (trial) => {
         message: `${hold.p} was told that its release succeeded, when ${latest.p} had already been granted the line`,
         processes: [hold.p, latest.p],
       }
-      // What the store forgot is the place, and a process hands it on until it is told.
-      if (excused(trial, first(hold).granted, latest.granted)) found.exposures.push(finding)
+      if (forgotOne(trial, first, hold, latest)) found.exposures.push(finding)
       else found.violations.push(finding)
     }
   }

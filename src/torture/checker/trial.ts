@@ -277,6 +277,25 @@ export function excused(trial: Trial, first: Micros, second: Micros): boolean {
   return trial.faults.some((fault) => fault.forgets && fault.t <= second && first <= fault.over)
 }
 
+/** By so much a client may write down too late what it was told: other processes had the processor. */
+const STAMP_LATE_US = 50_000
+
+/** From when on the store may have granted it. */
+export function grantedSince({ invoked, granted }: Hold): Micros {
+  return Math.max(invoked, granted - STAMP_LATE_US)
+}
+
+/**
+ * The same for two holds of a line, whichever was written down first. What the store forgot is a place, and its process hands it on until it is
+ * told: A holds, the data are lost, B is granted the line, and then A hands its place to its next. That is the older of the two for all that.
+ */
+export function forgotOne(trial: Trial, first: (hold: Hold) => Hold, one: Hold, other: Hold): boolean {
+  const [a, b] = [first(one), first(other)]
+  if (a === b) return false
+  const [older, younger] = a.granted <= b.granted ? [a, b] : [b, a]
+  return excused(trial, grantedSince(older), younger.granted)
+}
+
 /** A fault that moves a server's wall clock, on a store that goes by it. */
 function movesClock({ nemesis, forgets }: FaultEvent): boolean {
   return forgets && nemesis.startsWith('clock-')

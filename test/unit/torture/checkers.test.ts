@@ -89,6 +89,29 @@ describe('exclusion', () => {
     expect(exposed(handed(1_024))).toContain('exclusion')
     expect(violated(handed(512))).toEqual(['exclusion', 'order', 'owner'])
   })
+
+  test('also where another had been granted it before the forgotten place was handed on', () => {
+    const crossed = (story: Story): Story =>
+      story
+        .hold('c2', 10, { to: 30, token: 2_048 })
+        .hold('c1', 12, { asked: 7, to: 20, token: 1_025 })
+        .hold('c1', 21, { asked: 8, to: 22, token: 1_026 })
+    const forgot = crossed(new Story().hold('c1', 0, { to: 5, token: 1_024 }).fault('flush', 'all data', 6, 6, true))
+    expect(violated(forgot)).toEqual([])
+    expect(exposed(forgot)).toEqual(['exclusion', 'owner'])
+    const kept = crossed(new Story().hold('c1', 0, { to: 5, token: 1_024 }))
+    expect(violated(kept)).toEqual(expect.arrayContaining(['exclusion', 'owner']))
+  })
+
+  test('also where its grant was written down a little after the store forgot it, and not much later', () => {
+    const told = (at: number): Story =>
+      new Story()
+        .fault('flush', 'all data', 6, 6, true)
+        .hold('c1', at, { asked: 4, to: 200, token: 1_024 })
+        .hold('c2', at + 2, { to: 300, token: 2_048 })
+    expect(violated(told(30))).toEqual([])
+    expect(violated(told(100))).toContain('exclusion')
+  })
 })
 
 test('exclusion: of three permits one that the store forgot is enough to explain a fourth', () => {
