@@ -6,6 +6,7 @@ import type { LineSpec, Outcome } from '../history/event.ts'
 import type { Recorder } from '../history/recorder.ts'
 import type { ClientProcess } from './client-process.ts'
 import type { RunOptions } from './options.ts'
+import { patiently } from './patiently.ts'
 
 export interface Aftermath {
   readonly o: RunOptions
@@ -30,16 +31,11 @@ export async function aftermath(a: Aftermath): Promise<void> {
 
 /** A client that was not there when things broke asks for every line, at once. */
 async function probeAll({ o, open, config, recorder, lines, observer }: Aftermath): Promise<void> {
-  const fresh = await open({
-    url: o.url,
-    ttlMs: observer.ttlMs,
-    p: 'probe',
-    variant: 1,
-    config,
-    onWoken: () => undefined,
-  })
+  // From here on it is counted how long a line was not to be had: connecting is a part of that.
+  const start = performance.now()
+  const seat = { url: o.url, ttlMs: observer.ttlMs, p: 'probe', variant: 1, config, onWoken: () => undefined }
+  const fresh = await patiently(o.patienceMs, () => open(seat))
   const probe = async (line: LineSpec): Promise<void> => {
-    const start = performance.now()
     let outcome: Outcome = 'fail'
     let error: string | undefined
     try {
@@ -88,7 +84,7 @@ async function within<T>(ms: number, act: (signal: AbortSignal) => Promise<T>): 
 async function look({ o, recorder, observer }: Aftermath, line: LineSpec): Promise<void> {
   const end = performance.now() + observer.ttlMs + o.patienceMs
   for (;;) {
-    const crowd = await observer.crowd(line)
+    const crowd = await patiently(o.patienceMs, () => observer.crowd(line))
     if (crowd.holders + crowd.waiters === 0 || performance.now() > end) {
       recorder.record({ e: 'left', t: micros(), line: line.name, ...crowd })
       return

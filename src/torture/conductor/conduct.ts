@@ -17,6 +17,7 @@ import { Chaos } from './chaos.ts'
 import { ClientProcess } from './client-process.ts'
 import { choose } from './choice.ts'
 import { type Household, openHousehold } from './household.ts'
+import { patiently } from './patiently.ts'
 import type { NotRun, Progress, RunOptions } from './options.ts'
 import { program } from '../../program.ts'
 import { Referee } from './referee.ts'
@@ -48,19 +49,14 @@ async function conductIn(household: Household, o: RunOptions): Promise<Run> {
     config: '',
   }
   const { default: open } = (await import(href)) as { default: OpenClient }
-  const observer = await open({
-    url: o.url,
-    ttlMs: o.ttlMs,
-    p: 'observer',
-    variant: 1,
-    config,
-    onWoken: () => undefined,
-  })
+  const seat = { url: o.url, ttlMs: o.ttlMs, p: 'observer', variant: 1, config, onWoken: () => undefined }
+  // Servers of our own may still mend what the run before broke; a user's that can't be reached is told of at once.
+  const observer = await patiently(o.backend === null ? 0 : o.patienceMs, () => open(seat))
   const processes: ClientProcess[] = []
   let referee: Referee | null = null
   let ticker: NodeJS.Timeout | undefined
   try {
-    await observer.setup()
+    await patiently(o.patienceMs, () => observer.setup())
     const lines = makeLines(
       typeof o.lines === 'number' ? kindsFor(o.lines, observer.counting) : o.lines,
       `torture:${process.pid}-${o.seed}:`,
