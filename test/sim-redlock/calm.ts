@@ -12,7 +12,7 @@ import { Rng } from '../sim/rng.ts'
 import type { Outcome } from '../sim/scenario.ts'
 import { type Travel, Weather } from '../sim/weather.ts'
 import { World } from '../sim/world.ts'
-import { Node } from './node.ts'
+import { crowdOf, Node } from './node.ts'
 import { SimWire } from './sim-wire.ts'
 
 const MARKER = 'holdfast:redlock'
@@ -124,14 +124,8 @@ export async function playCalm(seed: number, onNote: World['onNote'] = null): Pr
     () => {},
   )
   if (open > 0) turns.violation ??= new Error(`lost waiter: ${open} programs were never served`)
-  const restsUntil = world.now + REST_MS
-  world.at(restsUntil, () => {})
-  await world.run(
-    restsUntil,
-    () => world.now >= restsUntil,
-    () => {},
-  )
-  const left = nodes.reduce((sum, node) => sum + node.model.crowd(node.micros), 0)
+  await world.rest(REST_MS)
+  const left = crowdOf(nodes)
   if (left > 0) turns.violation ??= new Error(`orphan: ${left} places are left on the servers`)
   const { violation, grants } = turns
   return { seed, violation, digest: world.digest, faults: weather.faults, hits: 0, grants, handovers: grants }

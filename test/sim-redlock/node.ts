@@ -89,3 +89,8 @@ export class Node {
     for (const tell of this.clients) tell()
   }
 }
+
+/** The places that stand on these servers. */
+export function crowdOf(nodes: readonly Node[]): number {
+  return nodes.reduce((sum, { model, micros }) => sum + model.crowd(micros), 0)
+}

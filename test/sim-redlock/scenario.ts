@@ -12,7 +12,7 @@ import { Weather } from '../sim/weather.ts'
 import { World } from '../sim/world.ts'
 import { playCalm } from './calm.ts'
 import { Contender, type Course } from './contender.ts'
-import { Node } from './node.ts'
+import { crowdOf, Node } from './node.ts'
 import { SimWire } from './sim-wire.ts'
 
 const MARKER = 'holdfast:redlock'
@@ -207,10 +207,7 @@ async function judgeRest(
   weather: Weather,
 ): Promise<void> {
   if (weather.faults.has('request doubled') || actors.some(({ machine }) => machine.crashed)) return
-  const until = world.now + 4_000
-  world.at(until, () => {})
-  const isOver = (): boolean => world.now >= until
-  await world.run(until, isOver, () => {})
-  const left = nodes.reduce((sum, node) => sum + node.model.crowd(node.micros), 0)
+  await world.rest(4_000)
+  const left = crowdOf(nodes)
   if (left > 0) judge.fail(`orphan: ${left} places are left on the servers`)
 }

@@ -156,13 +156,7 @@ async function judgeRest(
   const crashed = actors.some((actor) => actor.machine.crashed) || server.failedOverAt > 0
   const graceMs = crashed ? 2 * ttlMs + 3_000 : 4_000
   if (!crashed && graceMs > ttlMs / 2) return
-  const until = world.now + graceMs
-  world.at(until, () => {})
-  await world.run(
-    until,
-    () => world.now >= until,
-    () => {},
-  )
+  await world.rest(graceMs)
   const left = server.crowd()
   if (left > 0) checker.fail(`orphan: ${left} places are left in the store`)
 }

@@ -48,6 +48,17 @@ export class World {
     }
   }
 
+  /** Lets so much time pass. */
+  async rest(ms: number): Promise<void> {
+    const until = this.now + ms
+    this.at(until, () => {})
+    await this.run(
+      until,
+      () => this.now >= until,
+      () => {},
+    )
+  }
+
   #push(event: Happening): void {
     const heap = this.#heap
     let i = heap.push(event) - 1

@@ -47,14 +47,14 @@ export default redlock
 function prepare(stores: unknown, options: RedlockOptions | undefined): { wires: Wire[]; settings: Settings } {
   const servers = targets(stores)
   const settings = resolveSettings(options, servers.length)
-  const { connectTimeoutMs, nodeTimeoutMs } = settings
+  const { nodeTimeoutMs } = settings
   const limits = resolveRedis({
-    // A server is frozen while a client connects to it: what is asked meanwhile waits, and would all be sent to it in the end.
-    connectTimeoutMs: Math.min(connectTimeoutMs, nodeTimeoutMs),
+    // A server is frozen while it is connected to: what is asked meanwhile waits, and would all be sent to it in the end.
+    connectTimeoutMs: Math.min(settings.connectTimeoutMs, nodeTimeoutMs),
     commandTimeoutMs: nodeTimeoutMs,
   })
   const wires: Wire[] = servers.map((server) =>
-    'options' in server ? new OwnWire(server.options, settings) : new ClientWire(transportTo(server.client, limits)),
+    'options' in server ? new OwnWire(server.options, limits) : new ClientWire(transportTo(server.client, limits)),
   )
   return { wires, settings }
 }

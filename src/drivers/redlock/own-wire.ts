@@ -18,13 +18,13 @@ export class OwnWire implements Wire {
 
   constructor(
     target: ConnectionOptions,
-    limits: { readonly connectTimeoutMs: number; readonly nodeTimeoutMs: number },
+    limits: { readonly connectTimeoutMs: number; readonly commandTimeoutMs: number },
   ) {
     this.where = `${target.host ?? '127.0.0.1'}:${target.port ?? 6379}`
     this.#connection = new Connection({
       ...target,
-      connectTimeoutMs: Math.min(limits.connectTimeoutMs, limits.nodeTimeoutMs),
-      commandTimeoutMs: limits.nodeTimeoutMs,
+      connectTimeoutMs: limits.connectTimeoutMs,
+      commandTimeoutMs: limits.commandTimeoutMs,
       backoffMaxMs: BACKOFF_MS_MAX,
       clientName: 'holdfast-redlock',
       // What was meant for one run of a server must never reach the next: nothing waits for a reconnect.

@@ -56,7 +56,7 @@ function operations(trial: Trial, { holds }: LineTrial): Operation[] {
     if (isStillborn(hold)) return []
     const place = first(hold)
     // Handed on from a place that the store may have forgotten: the store had no part in it, and no order of the store explains it.
-    if (place !== hold && excused(trial, grantedSince(place), hold.granted)) return []
+    if (place !== hold && excused(trial, place, hold.granted)) return []
     return [
       { hold, what: 'grant', earliest: hold.invoked, latest: hold.granted },
       { hold, what: 'end', earliest: endEarliest(hold, forgetful), latest: Number.POSITIVE_INFINITY },

@@ -65,8 +65,8 @@ function falling(trial: Trial, line: LineTrial, found: Findings, relation: Relat
     const bar: Hold | null = hold.exclusive ? any : alone
     if (bar === null || tokenOf(hold) > tokenOf(bar)) continue
     // The store gave both tokens when their places were first granted; from there on a process handed them on.
-    const barGiven = first(bar).granted
-    if (!relation.always && excused(trial, barGiven, hold.granted)) continue
+    const given = first(bar)
+    if (!relation.always && excused(trial, given, hold.granted)) continue
     if (!relation.always && (bar.granted < hold.invoked || isStillborn(hold))) continue
     const finding = {
       rule: 'tokens' as const,
@@ -77,8 +77,8 @@ function falling(trial: Trial, line: LineTrial, found: Findings, relation: Relat
     }
     // A process hands on a place until its deadline. If the store forgot that place meanwhile, these holds are as old as the place is.
     const place = first(hold)
-    const isOld = place !== hold && excused(trial, place.granted, bar.granted)
-    if (isOld || tokensMayFall(trial, barGiven, hold.granted)) found.exposures.push(finding)
+    const isOld = place !== hold && excused(trial, place, bar.granted)
+    if (isOld || tokensMayFall(trial, given.granted, hold.granted)) found.exposures.push(finding)
     else found.violations.push(finding)
   }
 }

@@ -270,19 +270,18 @@ export function firstOfPlace(holds: readonly Hold[]): (hold: Hold) => Hold {
   return (hold) => places.get(key(hold))?.findLast(({ granted }) => granted <= hold.granted) ?? hold
 }
 
-/**
- * Whether a fault explains that two hold at once: the store may have forgotten the first of them by the time the second was granted.
- */
-export function excused(trial: Trial, first: Micros, second: Micros): boolean {
-  return trial.faults.some((fault) => fault.forgets && fault.t <= second && first <= fault.over)
-}
-
 /** By so much a client may write down too late what it was told: other processes had the processor. */
 const STAMP_LATE_US = 50_000
 
 /** From when on the store may have granted it. */
 export function grantedSince({ invoked, granted }: Hold): Micros {
   return Math.max(invoked, granted - STAMP_LATE_US)
+}
+
+/** Whether a fault explains that another was granted the line by then: the store may have forgotten the first. */
+export function excused(trial: Trial, first: Hold, second: Micros): boolean {
+  const since = grantedSince(first)
+  return trial.faults.some((fault) => fault.forgets && fault.t <= second && since <= fault.over)
 }
 
 /**
@@ -293,7 +292,7 @@ export function forgotOne(trial: Trial, first: (hold: Hold) => Hold, one: Hold, 
   const [a, b] = [first(one), first(other)]
   if (a === b) return false
   const [older, younger] = a.granted <= b.granted ? [a, b] : [b, a]
-  return excused(trial, grantedSince(older), younger.granted)
+  return excused(trial, older, younger.granted)
 }
 
 /** A fault that moves a server's wall clock, on a store that goes by it. */
