@@ -1,21 +1,45 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
-// Two projects: `unit` needs no server and no build, `real` uses real processes and real servers. Two files at a time: most of
-// their time is spent waiting, and on two cores more would turn a liveness bound into a lottery.
-// What is polled may take its time on a slow machine.
+// Two projects: `unit` needs no server and no build, `real` (*.real.test.ts) uses real processes and real servers. Two files at a
+// time: most of their time is spent waiting, and on two cores more would turn a liveness bound into a lottery.
+// Slow machines may need 20 s for a poll.
 const expect = { poll: { timeout: 20_000 } }
+const folders = ['packages/*/test', 'test']
+
+/** Tests run the sources, so the laboratory's imports of `holdfast` must find the same ones: as tsconfig.json has it. */
+const { compilerOptions } = JSON.parse(readFileSync(new URL('tsconfig.json', import.meta.url), 'utf8')) as {
+  readonly compilerOptions: { readonly paths: Record<string, [string]> }
+}
+const alias = Object.entries(compilerOptions.paths).map(([name, [file]]) => ({
+  find: new RegExp(`^${name}$`),
+  replacement: fileURLToPath(new URL(file, import.meta.url)),
+}))
 
 export default defineConfig({
   test: {
     // Of the cases of a conformance suite; all other tests take turns.
     maxConcurrency: 4,
     projects: [
-      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 30_000, maxWorkers: 2, expect } },
       {
+        resolve: { alias },
+        test: {
+          name: 'unit',
+          include: folders.map((folder) => `${folder}/**/*.test.ts`),
+          exclude: ['**/*.real.test.ts', '**/node_modules/**'],
+          testTimeout: 120_000,
+          maxWorkers: 2,
+          expect,
+        },
+      },
+      {
+        resolve: { alias },
         test: {
           name: 'real',
-          include: ['test/real/**/*.test.ts'],
-          testTimeout: 60_000,
+          include: folders.map((folder) => `${folder}/**/*.real.test.ts`),
+          globalSetup: 'test/install.ts',
+          testTimeout: 180_000,
           hookTimeout: 120_000,
           maxWorkers: 2,
           expect,

@@ -37,6 +37,8 @@ export interface Calls {
 /** An open store, in one process. */
 export interface Client {
   lock(key: string): Lock
+  /** Shared with others of its kind; left out where there is none. */
+  readLock?(key: string): Lock
   limit?(): Limit | Promise<Limit>
   ids?(): IdMaker | Promise<IdMaker>
   /** Left out where nothing can be counted. */
@@ -71,6 +73,8 @@ export interface Adapter {
   readonly kit?: boolean
   /** Its holds are renewed while they last; false: no part in `holds`. */
   readonly renews?: boolean
+  /** It has read locks; left out: no part in `readers`. */
+  readonly reads?: boolean
   /** A holder that is gone is replaced; false: no part in `recovery`. */
   readonly recovers?: boolean
   /** A killed holder is noticed before its ttl has run out. */

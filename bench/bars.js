@@ -202,6 +202,13 @@ const sqlServer = (store, session) =>
     { scenario: 'holds', case: 'n=10000', metric: 'lost', atMost: 0 },
   ].map((bar) => ({ store, ...bar }))
 
+/** Readers of one process share a place: the store must not be asked 2 000 times, and others must not feel it. */
+const READERS = ['etcd', 'zookeeper', 'redlock', 'postgres'].flatMap((store) => [
+  { store, scenario: 'readers', case: 'n=2000', metric: 'heldMs', atMost: 2_000 },
+  { store, scenario: 'readers', case: 'n=2000', metric: 'otherRatio', atMost: 1.25 },
+  { store, scenario: 'readers', case: 'n=2000', metric: 'lost', atMost: 0 },
+])
+
 /** @type {readonly Bar[]} */
 export const bars = [
   ...MEMORY,
@@ -213,4 +220,5 @@ export const bars = [
   ...sqlServer('postgres', 'raw-advisory'),
   ...sqlServer('mysql', 'raw-getlock'),
   ...REDLOCK,
+  ...READERS,
 ]

@@ -38,7 +38,12 @@ async function open({ adapter: name, config }) {
   const opened = await adapter.open(config)
   // What an earlier measurement held on a server lives on until it lapses: every measurement has keys of its own.
   const own = basename(config.folder).slice(-6)
-  client = { ...opened, lock: (key) => opened.lock(`${own}:${key}`) }
+  const { readLock } = opened
+  client = {
+    ...opened,
+    lock: (key) => opened.lock(`${own}:${key}`),
+    ...(readLock && { readLock: (key) => readLock(`${own}:${key}`) }),
+  }
 }
 
 process.on('message', (message) => void answer(/** @type {Order} */ (message)))

@@ -1,7 +1,7 @@
 /** A driver that counts what goes through it. It answers with the very promises of the driver behind it. */
 import { createHistogram } from 'node:perf_hooks'
 
-/** @typedef {import('../src/driver.ts').Driver} Driver */
+/** @typedef {import('../packages/holdfast/src/contract/driver.ts').Driver} Driver */
 
 /**
  * @param {Driver} driver

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { holdfast } from '../dist/src/index.js'
+import { holdfast } from '../packages/holdfast/build/src/index.js'
 
 const SECONDS = Number(process.argv[2] ?? 20)
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-idle-'))

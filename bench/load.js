@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 
-const BUILT = new URL('../dist/src/', import.meta.url)
+const BUILT = new URL('../packages/holdfast/build/src/', import.meta.url)
 const require = createRequire(import.meta.url)
 
 /**
@@ -39,14 +39,14 @@ export function versions() {
  * A module of the library as users get it: built.
  *
  * @template T
- * @param {string} path below dist/src
+ * @param {string} path below packages/holdfast/build/src
  * @returns {Promise<T>}
  */
 export function loadBuilt(path) {
   return import(new URL(path, BUILT).href)
 }
 
-/** @param {string} path below dist/src */
+/** @param {string} path below packages/holdfast/build/src */
 export function isBuilt(path) {
   return existsSync(fileURLToPath(new URL(path, BUILT)))
 }

@@ -13,6 +13,7 @@ export const HELP = `npm run bench -- [options]
   --section MS       length of a critical section in 'contended' (default 0)
   --rounds N         default 9
   --quick            3 rounds: a look, not a figure
+  --testbed S[,S]    starts these servers first, and measures them: redis, redlock, etcd, zookeeper, postgres, mariadb
   --no-build         measure dist as it is
   --discard          keep no JSON
   --help
@@ -34,6 +35,7 @@ export function readOptions(args) {
       section: { type: 'string', default: '0' },
       rounds: { type: 'string' },
       quick: { type: 'boolean', default: false },
+      testbed: { type: 'string' }, // read by scripts/bench.js
       'no-build': { type: 'boolean', default: false }, // read by scripts/bench.js
       discard: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },

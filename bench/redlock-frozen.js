@@ -2,9 +2,9 @@
  * `node bench/redlock-frozen.js [rounds]`: Redlock on five servers of its own: how long an acquisition takes with all alive and with two of them
  * frozen (SIGSTOP), turn by turn. Frozen servers are two others in every round, and stay so for longer than it takes to give up on their answers.
  */
-import { initRedlock } from '../dist/src/drivers/redlock/index.js'
-import { holdfast } from '../dist/src/index.js'
-import { testbed } from '../dist/src/testbed/testbed.js'
+import { initRedlock } from '../packages/holdfast/build/src/stores/redlock/index.js'
+import { holdfast } from '../packages/holdfast/build/src/index.js'
+import { testbed } from '../packages/holdfast-lab/dist/src/testbed/testbed.js'
 import { quantile, spread } from './stats.js'
 
 const ROUNDS = Number(process.argv[2] ?? 9)

@@ -3,10 +3,10 @@
  * commandstats`), one request at a time: the raw pair, the least script that could do it (the time, the marker, the line, a write), and ours.
  */
 import { randomBytes } from 'node:crypto'
-import { SCRIPTS } from '../dist/src/drivers/redlock/steps.js'
-import { Connection } from '../dist/src/drivers/redis/wire/connection.js'
-import { script } from '../dist/src/drivers/redis/wire/script.js'
-import { testbed } from '../dist/src/testbed/testbed.js'
+import { SCRIPTS } from '../packages/holdfast/build/src/stores/redlock/scripts.js'
+import { Connection } from '../packages/holdfast/build/src/clients/redis/connection.js'
+import { script } from '../packages/holdfast/build/src/clients/redis/script.js'
+import { testbed } from '../packages/holdfast-lab/dist/src/testbed/testbed.js'
 import { spread } from './stats.js'
 
 const ROUNDS = Number(process.argv[2] ?? 9)

@@ -32,6 +32,7 @@ const KNOWN = {
   },
   mysql: { url: 'mysql://root@127.0.0.1:3306/test', scope: 'network', bases: ['raw-mysql'], heldLocks: 10_000 },
   etcd: { url: 'etcd://127.0.0.1:2379', scope: 'network', bases: ['raw-etcd'], heldLocks: 10_000 },
+  zookeeper: { url: 'zookeeper://127.0.0.1:2181', scope: 'network', bases: ['raw-zookeeper'], heldLocks: 10_000 },
 }
 
 /**

@@ -3,8 +3,8 @@
  * server that nobody else uses, after `npm run build`.
  */
 import { connect } from 'node:net'
-import { holdfast } from '../dist/src/index.js'
-import { ZooKeeperClient } from '../dist/src/drivers/zookeeper/client/index.js'
+import { holdfast } from '../packages/holdfast/build/src/index.js'
+import { ZooKeeperClient } from '../packages/holdfast/build/src/clients/zookeeper/index.js'
 import { answer, openClient } from './adapters/zk-recipe.js'
 import { quantile } from './stats.js'
 

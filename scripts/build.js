@@ -1,9 +1,16 @@
-/** Embeds the scripts of the stores, and compiles src and conformance into dist. */
-import { rmSync } from 'node:fs'
+/** Embeds the scripts of the stores, compiles holdfast into build and bundles that into dist, compiles holdfast-lab into dist. */
+import { copyFileSync, rmSync } from 'node:fs'
 import { runSteps } from './run.js'
 
-rmSync('dist', { recursive: true, force: true })
+for (const name of ['holdfast', 'holdfast-lab']) {
+  rmSync(`packages/${name}/dist`, { recursive: true, force: true })
+  // What is published carries them; the repository has them once.
+  for (const file of ['README.md', 'LICENSE']) copyFileSync(file, `packages/${name}/${file}`)
+}
+rmSync('packages/holdfast/build', { recursive: true, force: true })
 runSteps([
   ['scripts', 'node', 'scripts/embed.js'],
-  ['build', 'tsc', '-p', 'tsconfig.build.json'],
+  ['build', 'tsc', '-p', 'packages/holdfast/tsconfig.build.json'],
+  ['bundle', 'node', 'scripts/bundle.js', ...process.argv.slice(2)],
+  ['build of the laboratory', 'tsc', '-p', 'packages/holdfast-lab/tsconfig.build.json'],
 ])

@@ -1,19 +1,24 @@
 /**
- * Embeds the scripts of a driver, `src/drivers/<store>/lua/*.lua` and `sql/*.sql`, into its `scripts.generated.ts`; likewise those of `src/fence/redis`.
+ * Embeds the scripts of a store, `lua/*.lua` and `sql/*.sql` in its folder, into its `scripts.generated.ts`; likewise those
+ * of `fence/redis`.
  * What it writes is not committed: it is written by `npm ci` and before every build.
  * A line `--@include other.lua` stands for that file; a file that is only included by others gives no script of its own.
+ * A line `--@const NAME value` names a value for all scripts of the folder: wherever the name stands, the server reads the value.
+ * `--@const NAME OTHER + 14` is the other value with each of its numbers raised by 14, or by the number that a name stands for.
  * Lines that are nothing but a comment are left out: the text travels to the server.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const SRC = fileURLToPath(new URL('../src', import.meta.url))
-const PARTS = [
-  ...readdirSync(join(SRC, 'drivers')).map((store) => join(SRC, 'drivers', store)),
-  join(SRC, 'fence/redis'),
-]
+const SRC = fileURLToPath(new URL('../packages/holdfast/src', import.meta.url))
+const stores = ['stores', 'stores/sql'].flatMap((folder) =>
+  readdirSync(join(SRC, folder)).map((store) => join(SRC, folder, store)),
+)
+const PARTS = [...stores, join(SRC, 'fence/redis')]
 const INCLUDE = /^--@include (\S+)$/gm
+const COMMENT = /^\s*(--.*)?$/
+const CONSTANT = /^--@const ([A-Z][A-Z_]+) (.+)$/gm
 
 for (const part of PARTS) {
   const folders = ['lua', 'sql'].map((kind) => join(part, kind)).filter((folder) => existsSync(folder))
@@ -21,34 +26,77 @@ for (const part of PARTS) {
   writeFileSync(join(part, 'scripts.generated.ts'), generated(folders))
 }
 
-/** @param {readonly string[]} folders */
+/**
+ * A file that others include is written once, and named where they include it: the texts of Redis are a third of their
+ * length that way.
+ * @param {readonly string[]} folders
+ */
 function generated(folders) {
-  const scripts = folders.flatMap((folder) => {
+  const lines = folders.flatMap((folder) => {
     const names = readdirSync(folder).toSorted()
-    const texts = new Map(names.map((name) => [name, readFileSync(join(folder, name), 'utf8')]))
+    const texts = named(new Map(names.map((name) => [name, readFileSync(join(folder, name), 'utf8')])))
     const included = new Set([...texts.values()].flatMap((text) => [...text.matchAll(INCLUDE)].map((m) => m[1])))
-    return names.filter((name) => !included.has(name)).map((name) => [constant(name), whole(name, texts)])
+    return inOrder([...texts.keys()], texts).map((name) => {
+      const visibility = included.has(name) ? '' : 'export '
+      return `${visibility}const ${constant(name)}: string = ${quoted(name, texts)}\n`
+    })
   })
-  const lines = scripts.map(([name, text]) => `export const ${name}: string = ${quoted(text)}\n`)
   return `/** Made by scripts/embed.js from the script files beside it. Do not edit. */\n\n${lines.join('\n')}`
 }
 
 /**
+ * The scripts with values for names. A file that only names values is none of them.
+ * @param {ReadonlyMap<string, string>} texts
+ */
+function named(texts) {
+  /** @type {Map<string, string>} */
+  const values = new Map()
+  for (const [, name, value] of [...texts.values()].flatMap((text) => [...text.matchAll(CONSTANT)])) {
+    const [first, ...more] = value.split(' + ').map((part) => values.get(part) ?? part)
+    const raised = more.reduce((sum, part) => sum + Number(part), 0)
+    if (Number.isNaN(raised)) throw new Error(`--@const ${name} ${value}: only numbers can be added`)
+    values.set(name, raised === 0 ? first : first.replace(/\d+/g, (number) => String(Number(number) + raised)))
+  }
+  const scripts = [...texts].filter(([, text]) => text.split('\n').some((line) => !COMMENT.test(line)))
+  return new Map(
+    scripts.map(([file, text]) => [file, text.replace(/\b[A-Z][A-Z_]+\b/g, (word) => values.get(word) ?? word)]),
+  )
+}
+
+/**
+ * What is included comes before what includes it.
+ * @param {readonly string[]} names
+ * @param {ReadonlyMap<string, string>} texts
+ */
+function inOrder(names, texts) {
+  /** @type {Set<string>} */
+  const done = new Set()
+  /** @param {string} name */
+  const visit = (name) => {
+    const text = texts.get(name)
+    if (text === undefined) throw new Error(`${name} is included, but there is no such file`)
+    for (const [, other] of text.matchAll(INCLUDE)) visit(other)
+    done.add(name)
+  }
+  for (const name of names) visit(name)
+  return [...done]
+}
+
+/**
+ * The text of a script as a template literal, with the names of what it includes.
  * @param {string} name
  * @param {ReadonlyMap<string, string>} texts
- * @returns {string}
  */
-function whole(name, texts) {
-  const text = texts.get(name)
-  if (text === undefined) throw new Error(`${name} is included, but there is no such file`)
-  return text
+function quoted(name, texts) {
+  const lines = texts
+    .get(name)
     .split('\n')
     .map((line) => {
       const other = line.match(/^--@include (\S+)$/)?.[1]
-      if (other !== undefined) return whole(other, texts)
-      return /^\s*(--.*)?$/.test(line) ? '' : `${line.trim()}\n`
+      if (other !== undefined) return `\${${constant(other)}}`
+      return COMMENT.test(line) ? '' : `${line.trim().replace(/[\\`]|\$\{/g, '\\$&')}\n`
     })
-    .join('')
+  return `\`${lines.join('')}\``
 }
 
 /** @param {string} name */
@@ -57,9 +105,4 @@ function constant(name) {
     .replace(/\.\w+$/, '')
     .replace(/\W/g, '_')
     .toUpperCase()
-}
-
-/** @param {string} text */
-function quoted(text) {
-  return `\`${text.replace(/[\\`]|\$\{/g, '\\$&')}\``
 }

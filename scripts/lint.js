@@ -1,4 +1,4 @@
-/** The static checks: types, lint, format, exports, unused code. House rules are tests, in test/unit/house-rules.test.ts. */
+/** The static checks: types, lint, format, exports, unused code. House rules are tests, in test/house-rules.test.ts. */
 import { runSteps } from './run.js'
 
 runSteps([

@@ -7,11 +7,21 @@ process.env.HOLDFAST_TEST_INSTALL ??= '1'
 runSteps([
   ['build', 'node', 'scripts/build.js'],
   ['static checks', 'node', 'scripts/lint.js'],
-  ['package', 'publint', '--strict'],
-  ['types of the package', 'attw', '--pack', '.', '--profile', 'esm-only'],
+  ['package', 'publint', '--strict', 'packages/holdfast'],
+  ['package of the laboratory', 'publint', '--strict', 'packages/holdfast-lab'],
+  [
+    'types of the package',
+    'attw',
+    '--pack',
+    'packages/holdfast',
+    '--profile',
+    'esm-only',
+    '--exclude-entrypoints',
+    'internal',
+  ],
   ['unit tests', 'vitest', 'run', '--project', 'unit'],
-  ['simulation', 'tsx', 'test/sim/main.ts', '--seeds', '1..20000'],
-  ['simulation of Redlock', 'tsx', 'test/sim-redlock/main.ts', '--seeds', '1..2000'],
+  ['simulation', 'tsx', 'packages/holdfast-lab/simulation/locks/main.ts', '--seeds', '1..20000'],
+  ['simulation of Redlock', 'tsx', 'packages/holdfast-lab/simulation/redlock/main.ts', '--seeds', '1..2000'],
   ['tests with real processes and servers', 'vitest', 'run', '--project', 'real', '--passWithNoTests'],
 ])
 

@@ -1,6 +1,6 @@
 /** `npm run torture:bench`: is the checker linear? Reads and judges made-up histories of growing length. Needs a build. */
-import { judge } from '../dist/src/torture/checker/judge.js'
-import { parseHistory } from '../dist/src/torture/history/read.js'
+import { judge } from '../packages/holdfast-lab/dist/src/torture/checker/judge.js'
+import { parseHistory } from '../packages/holdfast-lab/dist/src/torture/history/read.js'
 
 const ROUNDS = 3
 const LINES = 8

@@ -7,7 +7,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { SPAWNS } from '../dist/src/torture/backend/spawn.js'
+import { SPAWNS } from '../packages/holdfast-lab/dist/src/torture/backend/spawn.js'
 
 const { values } = parseArgs({
   options: {
@@ -39,7 +39,9 @@ function torture(store) {
   args.push('--clients', values.clients, '--json')
   args.push('--history', join(folder, `${store}.jsonl`), '--report', join(folder, `${store}.html`))
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, ['dist/src/cli/main.js', ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const child = spawn(process.execPath, ['packages/holdfast/dist/cli.js', ...args], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
     let out = ''
     child.stdout.setEncoding('utf8').on('data', (text) => {
       out += text

@@ -2,7 +2,7 @@
 import { loadBuilt } from '../load.js'
 import { endpointsOf } from './raw-etcd.js'
 
-/** @typedef {import('../../src/index.ts').Held} Held */
+/** @typedef {import('../../packages/holdfast/src/index.ts').Held} Held */
 
 let nextLabel = 0
 
@@ -14,10 +14,10 @@ export const etcdKey = {
   only: ['herd'],
   herdMax: 100,
   async open({ url, ttlMs }) {
-    /** @type {typeof import('../../src/index.ts')} */
+    /** @type {typeof import('../../packages/holdfast/src/index.ts')} */
     const { holdfast } = await loadBuilt('index.js')
-    /** @type {typeof import('../../src/drivers/etcd/index.ts')} */
-    const { etcd } = await loadBuilt('drivers/etcd/index.js')
+    /** @type {typeof import('../../packages/holdfast/src/stores/etcd/index.ts')} */
+    const { etcd } = await loadBuilt('stores/etcd/index.js')
     const hf = await holdfast(await etcd({ url, layout: 'key' }), { ttlMs })
     return {
       lock(key) {
@@ -38,8 +38,8 @@ export const etcdWatchedKey = {
   only: ['herd'],
   herdMax: 100,
   async open({ url }) {
-    /** @type {typeof import('../../src/drivers/etcd/client/index.ts')} */
-    const { EtcdClient } = await loadBuilt('drivers/etcd/client/index.js')
+    /** @type {typeof import('../../packages/holdfast/src/clients/etcd/index.ts')} */
+    const { EtcdClient } = await loadBuilt('clients/etcd/index.js')
     const client = new EtcdClient({ endpoints: endpointsOf(url), timeoutMs: 60_000 })
     const { id: lease } = await client.lease.grant({ ttlS: 600 })
     const value = Buffer.from('{}')

@@ -4,8 +4,8 @@ import { isBuilt, isInstalled, loadBuilt } from '../load.js'
 import { ioredis, memoryOf } from '../redis.js'
 
 /** @typedef {import('../adapter.ts').Adapter} Adapter */
-/** @typedef {import('../../src/index.ts').Held} Held */
-/** @typedef {import('../../src/index.ts').Driver} Driver */
+/** @typedef {import('../../packages/holdfast/src/index.ts').Held} Held */
+/** @typedef {import('../../packages/holdfast/src/index.ts').Driver} Driver */
 
 /**
  * How to make the driver of a URL, for counting: a URL given to `holdfast()` hides its driver.
@@ -14,51 +14,51 @@ import { ioredis, memoryOf } from '../redis.js'
  */
 const DRIVERS = {
   async memory(rest) {
-    /** @type {typeof import('../../src/drivers/memory/index.ts')} */
-    const { memory } = await loadBuilt('drivers/memory/index.js')
+    /** @type {typeof import('../../packages/holdfast/src/stores/memory/index.ts')} */
+    const { memory } = await loadBuilt('stores/memory/index.js')
     return memory(rest === '' ? {} : { name: rest })
   },
   async sqlite(rest) {
     /** @type {{ sqlite: (path: string) => Driver }} */
-    const { sqlite } = await loadBuilt('drivers/sqlite/index.js')
+    const { sqlite } = await loadBuilt('stores/sqlite/index.js')
     return sqlite(rest)
   },
   async redis(rest) {
-    /** @type {typeof import('../../src/drivers/redis/index.ts')} */
-    const { redis } = await loadBuilt('drivers/redis/index.js')
+    /** @type {typeof import('../../packages/holdfast/src/stores/redis/index.ts')} */
+    const { redis } = await loadBuilt('stores/redis/index.js')
     return redis(`redis:${rest}`)
   },
   async zookeeper(rest) {
-    /** @type {typeof import('../../src/drivers/zookeeper/index.ts')} */
-    const { zookeeper } = await loadBuilt('drivers/zookeeper/index.js')
+    /** @type {typeof import('../../packages/holdfast/src/stores/zookeeper/index.ts')} */
+    const { zookeeper } = await loadBuilt('stores/zookeeper/index.js')
     return zookeeper(`zookeeper:${rest}`)
   },
   async redlock(rest) {
-    /** @type {typeof import('../../src/drivers/redlock/index.ts')} */
-    const { redlock } = await loadBuilt('drivers/redlock/index.js')
+    /** @type {typeof import('../../packages/holdfast/src/stores/redlock/index.ts')} */
+    const { redlock } = await loadBuilt('stores/redlock/index.js')
     return redlock(`redlock:${rest}`)
   },
   async postgres(rest) {
-    /** @type {typeof import('../../src/drivers/postgres/index.ts')} */
-    const { postgres } = await loadBuilt('drivers/postgres/index.js')
+    /** @type {typeof import('../../packages/holdfast/src/stores/postgres/index.ts')} */
+    const { postgres } = await loadBuilt('stores/postgres/index.js')
     return postgres(`postgres:${rest}`)
   },
   async mysql(rest) {
-    /** @type {typeof import('../../src/drivers/mysql/index.ts')} */
-    const { mysql } = await loadBuilt('drivers/mysql/index.js')
+    /** @type {typeof import('../../packages/holdfast/src/stores/mysql/index.ts')} */
+    const { mysql } = await loadBuilt('stores/mysql/index.js')
     const [url, query] = rest.split('?')
     return mysql(`mysql:${url}`, { doorbell: query !== 'doorbell=false' })
   },
   async etcd(rest) {
     /** @type {{ etcd: (url: string) => Promise<Driver> }} */
-    const { etcd } = await loadBuilt('drivers/etcd/index.js')
+    const { etcd } = await loadBuilt('stores/etcd/index.js')
     return etcd(`etcd:${rest}`)
   },
 }
 
 /**
  * @param {string} name
- * @param {import('../../src/index.ts').LockOptions} options
+ * @param {import('../../packages/holdfast/src/index.ts').LockOptions} options
  * @param {Partial<Adapter>} [also]
  * @returns {Adapter}
  */
@@ -70,10 +70,10 @@ function adapter(name, options, also = {}) {
     noticesDeath: true,
     ...also,
     async open({ url, ttlMs, counting: isCounting }) {
-      /** @type {typeof import('../../src/index.ts')} */
+      /** @type {typeof import('../../packages/holdfast/src/index.ts')} */
       const { holdfast } = await loadBuilt('index.js')
       const scheme = url.slice(0, url.indexOf(':'))
-      const openDriver = isCounting && isBuilt(`drivers/${scheme}/index.js`) ? DRIVERS[scheme] : undefined
+      const openDriver = isCounting && isBuilt(`stores/${scheme}/index.js`) ? DRIVERS[scheme] : undefined
       const counted = openDriver && counting(await openDriver(url.slice(scheme.length + 1)))
       // As a URL would: the store is open before the first lock is asked for.
       await counted?.driver.setup?.()
@@ -85,6 +85,10 @@ function adapter(name, options, also = {}) {
         lock(key) {
           const mutex = hf.mutex(key)
           return { acquire: () => mutex.acquire(), release: (held) => /** @type {Held} */ (held).release() }
+        },
+        readLock(key) {
+          const { read } = hf.rwLock(key)
+          return { acquire: () => read.acquire(), release: (held) => /** @type {Held} */ (held).release() }
         },
         limit() {
           const limiter = hf.limiter('bench', { limit: 1_000_000_000, perMs: 1_000 })
@@ -103,7 +107,7 @@ function adapter(name, options, also = {}) {
   }
 }
 
-export const local = adapter('holdfast', { fairness: 'local' }, { kit: true })
+export const local = adapter('holdfast', { fairness: 'local' }, { kit: true, reads: true })
 // A hold and a dead holder are the same in both.
 export const strict = adapter(
   'holdfast-strict',
@@ -121,10 +125,10 @@ export const overIoredis = {
   packages: ['ioredis'],
   only: ['uncontended'],
   async open({ url, ttlMs }) {
-    /** @type {typeof import('../../src/index.ts')} */
+    /** @type {typeof import('../../packages/holdfast/src/index.ts')} */
     const { holdfast } = await loadBuilt('index.js')
-    /** @type {typeof import('../../src/drivers/redis/index.ts')} */
-    const { redis } = await loadBuilt('drivers/redis/index.js')
+    /** @type {typeof import('../../packages/holdfast/src/stores/redis/index.ts')} */
+    const { redis } = await loadBuilt('stores/redis/index.js')
     const client = await ioredis(url)
     const hf = await holdfast(redis(/** @type {any} */ (client)), { ttlMs })
     return {

@@ -10,8 +10,8 @@ export const rawEtcd = {
   renews: false,
   recovers: false,
   async open({ url }) {
-    /** @type {typeof import('../../src/drivers/etcd/client/index.ts')} */
-    const { EtcdClient } = await loadBuilt('drivers/etcd/client/index.js')
+    /** @type {typeof import('../../packages/holdfast/src/clients/etcd/index.ts')} */
+    const { EtcdClient } = await loadBuilt('clients/etcd/index.js')
     const client = new EtcdClient({ endpoints: endpointsOf(url) })
     const { id: lease } = await client.lease.grant({ ttlS: 600 })
     const value = Buffer.from('{}')

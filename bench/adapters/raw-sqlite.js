@@ -14,7 +14,7 @@ import { load } from '../load.js'
  * @typedef {{ exec(sql: string): unknown, prepare(sql: string): Statement, close(): unknown }} Database
  */
 
-// The pragmas of src/drivers/sqlite/schema.ts: what is compared is the library, not the settings of a file.
+// The pragmas of packages/holdfast/src/stores/sqlite/schema.ts: what is compared is the library, not the settings of a file.
 const PRAGMAS = `PRAGMA busy_timeout = 1; PRAGMA page_size = 2048; PRAGMA journal_mode = WAL;
   PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 8192`
 
@@ -52,7 +52,7 @@ const LEAST = {
   },
 }
 
-/** The statements of src/drivers/sqlite: front.ts, store.ts and removal.ts. @type {Recipe} */
+/** The statements of packages/holdfast/src/stores/sqlite: front.ts, store.ts and removal.ts. @type {Recipe} */
 const SAME = {
   schema: `CREATE TABLE IF NOT EXISTS host (one INTEGER PRIMARY KEY, boot TEXT NOT NULL, token INTEGER NOT NULL) STRICT;
     INSERT OR IGNORE INTO host VALUES (1, 'raw', 0);

@@ -10,8 +10,8 @@ export const rawZookeeper = {
   renews: false,
   recovers: false,
   async open({ url, ttlMs }) {
-    /** @type {typeof import('../../src/drivers/zookeeper/client/index.ts')} */
-    const { ZooKeeperClient, isZooKeeperError } = await loadBuilt('drivers/zookeeper/client/index.js')
+    /** @type {typeof import('../../packages/holdfast/src/clients/zookeeper/index.ts')} */
+    const { ZooKeeperClient, isZooKeeperError } = await loadBuilt('clients/zookeeper/index.js')
     const { host } = new URL(url.split(',')[0] ?? url)
     const client = new ZooKeeperClient({ servers: [host], sessionTimeoutMs: ttlMs })
     const data = Buffer.alloc(64)

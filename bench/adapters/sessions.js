@@ -2,7 +2,7 @@
 import { load, loadBuilt } from '../load.js'
 
 /** @typedef {import('../adapter.ts').Adapter} Adapter */
-/** @typedef {import('../../src/drivers/postgres/index.ts').SessionHeld} SessionHeld */
+/** @typedef {import('../../packages/holdfast/src/stores/postgres/index.ts').SessionHeld} SessionHeld */
 
 /** As many as a server of the testbed allows, with some to spare. */
 const CONNECTIONS = 100
@@ -77,8 +77,8 @@ const sessions = (store) => ({
   role: 'ours',
   ...KIND,
   async open({ url }) {
-    /** @type {typeof import('../../src/drivers/postgres/index.ts')} */
-    const { sessionLocks } = await loadBuilt(`drivers/${store}/index.js`)
+    /** @type {typeof import('../../packages/holdfast/src/stores/postgres/index.ts')} */
+    const { sessionLocks } = await loadBuilt(`stores/${store}/index.js`)
     const locks = sessionLocks(url)
     return {
       lock: (name) => ({

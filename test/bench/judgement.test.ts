@@ -19,7 +19,7 @@ interface Series {
 }
 
 // The bench is plain JavaScript that the root's type check does not read.
-const bench = (file: string): Promise<unknown> => import(new URL(`../../../bench/${file}`, import.meta.url).href)
+const bench = (file: string): Promise<unknown> => import(new URL(`../../bench/${file}`, import.meta.url).href)
 const { judgeHolds } = (await bench('contention.js')) as {
   judgeHolds: (notes: readonly Notes[], clients: number, from: number, until: number) => Figures
 }

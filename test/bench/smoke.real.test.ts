@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 
-const main = fileURLToPath(new URL('../../../bench/main.js', import.meta.url))
+const main = fileURLToPath(new URL('../../bench/main.js', import.meta.url))
 
 function bench(...args: readonly string[]): { status: number | null; stdout: string; stderr: string } {
   return spawnSync(process.execPath, [main, ...args], { encoding: 'utf8' })

@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { SPAWNS } from '../../../src/torture/backend/spawn.ts'
+import { SPAWNS } from '../../packages/holdfast-lab/src/torture/backend/spawn.ts'
 
-const DOCS = new URL('../../../docs/', import.meta.url)
+const DOCS = new URL('../../docs/', import.meta.url)
 const page = readFileSync(new URL('questions.md', DOCS), 'utf8')
 const links = [...page.matchAll(/\[([^\]]+)\]\(([^)#\s]+)(?:#([^)]+))?\)/g)].map(
   ([, text = '', path = '', heading]) => ({

@@ -1,4 +1,5 @@
 /** One case of the suite, as any test runner can use it. */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { Rig, type StoreUnderTest } from './rig.ts'
 
 export interface ConformanceCase {
@@ -17,29 +18,37 @@ export interface Draft {
   run(rig: Rig): Promise<void>
 }
 
-const TIMEOUT_MS = 60_000
+const TIMEOUT_MS = 120_000
+
+/** Whose promise it is: cases run beside each other, and only the one that fails answers for what it leaves behind. */
+const running = new AsyncLocalStorage<Rig>()
 
 export function bind(draft: Draft, store: StoreUnderTest): ConformanceCase {
   return {
     law: draft.law,
     name: draft.name,
     timeoutMs: draft.timeoutMs ?? TIMEOUT_MS,
-    async run() {
+    run() {
       const rig = new Rig(store)
-      const stray: unknown[] = []
-      const onStray = (reason: unknown): void => {
-        stray.push(reason)
-      }
-      process.on('unhandledRejection', onStray)
-      try {
-        await draft.run(rig)
-      } finally {
-        await rig.close()
-        // Rejections are reported a turn after they happened.
-        await new Promise((resolve) => setImmediate(resolve))
-        process.off('unhandledRejection', onStray)
-      }
-      if (stray.length > 0) throw new Error('a rejection was left unhandled', { cause: stray[0] })
+      return running.run(rig, () => runOn(rig, draft))
     },
   }
+}
+
+async function runOn(rig: Rig, draft: Draft): Promise<void> {
+  const stray: unknown[] = []
+  const onStray = (reason: unknown): void => {
+    const owner = running.getStore()
+    if (owner === undefined || owner === rig) stray.push(reason)
+  }
+  process.on('unhandledRejection', onStray)
+  try {
+    await draft.run(rig)
+  } finally {
+    await rig.close()
+    // Rejections are reported a turn after they happened.
+    await new Promise((resolve) => setImmediate(resolve))
+    process.off('unhandledRejection', onStray)
+  }
+  if (stray.length > 0) throw new Error('a rejection was left unhandled', { cause: stray[0] })
 }

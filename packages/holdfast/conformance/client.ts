@@ -1,6 +1,6 @@
 /** A client in a process of its own: does what its parent tells it, and tells what happened. */
-import type { Held } from '../src/core/held.ts'
-import type { Driver } from '../src/driver.ts'
+import type { Held } from '../src/hold/held.ts'
+import type { Driver } from '../src/contract/driver.ts'
 import { type Holdfast, makeInstance } from '../src/holdfast.ts'
 import type { Order, Report } from './errand.ts'
 

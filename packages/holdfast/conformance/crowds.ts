@@ -1,9 +1,9 @@
 /** Many contenders at once: nobody is let in too many, nobody is forgotten. */
 import assert from 'node:assert/strict'
-import type { Lock } from '../src/core/lock.ts'
+import type { Lock } from '../src/acquire/lock.ts'
 import type { Holdfast } from '../src/holdfast.ts'
 import type { Draft } from './case.ts'
-import { crowd, pause, within } from './rig.ts'
+import { crowd, pause, timesOut, until, within } from './rig.ts'
 
 /** Counts who is inside, and notes the most that were. */
 class Room {
@@ -114,6 +114,61 @@ export const crowds: Draft[] = [
       assert.equal(together, 0)
       assert.equal(writers.most, 1)
       assert.equal(writers.visits + readers.visits, 80)
+    },
+  },
+  {
+    law: 'exclusion',
+    name: '2 000 readers of one process stand on one place, and still nobody overtakes a writer',
+    timeoutMs: 120_000,
+    async run(rig) {
+      const line = rig.name()
+      const [a, b] = [await rig.holdfast(), await rig.holdfast()]
+      const list = { list: (prefix: string) => a.list({ prefix }) }
+      const { read } = a.rwLock(line)
+      const readers = await within('all read', Promise.all(Array.from({ length: 2_000 }, () => read.acquire())))
+      for (let i = 0; i < 20; i++) readers.push(await read.acquire())
+      assert.equal(await crowd(list, line), 1, 'one place for all of them')
+      for (const reader of readers) reader.assertHeld()
+      await (await within('a lock on another name is not held up', a.mutex(rig.name()).acquire())).release()
+      const writing = b.rwLock(line).write.acquire()
+      await until('a writer waits', async () => (await crowd(list, line)) === 2)
+      if (a.traits.fair) assert.equal(await read.tryAcquire(), null, 'a reader must not overtake a writer')
+      const late = read.acquire()
+      const last = readers.pop()
+      assert.deepEqual(new Set(await Promise.all(readers.map((reader) => reader.release()))), new Set([true]))
+      last?.assertHeld()
+      assert.equal(await b.rwLock(line).write.tryAcquire(), null, 'the last reader still holds')
+      assert.equal(await last?.release(), true)
+      if (a.traits.fair) {
+        const writer = await within('the writer is served', writing)
+        await writer.release()
+        await (await within('and the reader behind it', late)).release()
+      } else {
+        await within('both are served', Promise.all([late, writing].map(async (lock) => (await lock).release())))
+      }
+      await until('nothing is left', async () => (await crowd(list, line)) === 0)
+    },
+  },
+  {
+    law: 'life',
+    name: 'readers that share a place are all told of its loss, and one that gives up waiting leaves the others in line',
+    async run(rig) {
+      const line = rig.name()
+      const [a, b] = [await rig.holdfast(), await rig.holdfast()]
+      const { read } = a.rwLock(line)
+      const writer = await b.rwLock(line).write.acquire()
+      const impatient = new AbortController()
+      const waiting = [read.acquire(), read.acquire({ signal: impatient.signal }), read.acquire()]
+      const gone = assert.rejects(waiting[1] as Promise<unknown>, /no more/)
+      await timesOut((waitMs) => read.acquire({ waitMs }), 300)
+      impatient.abort(new Error('no more'))
+      await gone
+      await writer.release()
+      const readers = await within('the others are served', Promise.all([waiting[0], waiting[2]]))
+      const lost = readers.map((reader) => new Promise((resolve) => reader?.signal.addEventListener('abort', resolve)))
+      await b.break(line, { now: true })
+      await within('both are told', Promise.all(lost))
+      for (const reader of readers) assert.equal(await reader?.release(), false)
     },
   },
 ]

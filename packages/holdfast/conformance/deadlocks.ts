@@ -1,6 +1,6 @@
 /** Circles of waiters: found across clients, refused inside one if asked for, and never seen where there is none. */
 import assert from 'node:assert/strict'
-import { DeadlockError } from '../src/core/errors.ts'
+import { DeadlockError } from '../src/contract/errors.ts'
 import type { Holdfast } from '../src/holdfast.ts'
 import type { Draft } from './case.ts'
 import { crowd, lineOf, type Rig, until, within } from './rig.ts'

@@ -1,6 +1,6 @@
 /** However an acquisition ends, and whenever: nothing of it is left in the line. */
 import assert from 'node:assert/strict'
-import { ClosedError } from '../src/core/errors.ts'
+import { ClosedError } from '../src/contract/errors.ts'
 import type { Draft } from './case.ts'
 import { FaultyDriver } from './faulty.ts'
 import { crowd, PATIENCE_MS, type Rig, until, within } from './rig.ts'

@@ -26,9 +26,9 @@ export type Report =
   | { readonly kind: 'visit'; readonly token: string; readonly from: string; readonly to: string }
   | { readonly kind: 'failed'; readonly error: string }
 
-/** The built program: run from source, the suite finds it in dist. */
+/** The built program: run from source, the suite finds it in build. */
 const PROGRAM = import.meta.url.endsWith('.ts')
-  ? new URL('../dist/conformance/client.js', import.meta.url)
+  ? new URL('../build/conformance/client.js', import.meta.url)
   : new URL('./client.js', import.meta.url)
 
 export class Errand {

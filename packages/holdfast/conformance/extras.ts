@@ -1,10 +1,10 @@
 /** What a store may have beyond the contract's core: places that outlast their leave, several lines in one step, handing a place on, rate limits. */
 import assert from 'node:assert/strict'
-import { CapacityMismatchError } from '../src/core/errors.ts'
-import { type Demand, type Entry, isGranted, type Place } from '../src/driver.ts'
+import { CapacityMismatchError } from '../src/contract/errors.ts'
+import { type Demand, type Entry, isGranted, type Place } from '../src/contract/driver.ts'
 import type { Draft } from './case.ts'
-import { stand } from './laws.ts'
-import { crowd, entry, lineOf, pause, shortTtlMs, until } from './rig.ts'
+import { stand, standBriefly } from './laws.ts'
+import { crowd, entry, lineOf, pause, until } from './rig.ts'
 
 const ALL = 1_000_000
 
@@ -28,7 +28,8 @@ export const extras: Draft[] = [
       assert.equal(after, null, 'it can not be renewed any more')
       await a.close()
       const next = entry(line)
-      assert.equal(await b.enter(next, false), null, 'it still weighs')
+      const early = await b.enter(next, false)
+      assert.ok(early === null || performance.now() - sentAt >= lingerMs, 'it still weighs')
       await until('it has gone', async () => (await b.enter(next, false)) !== null)
       assert.ok(performance.now() - sentAt >= lingerMs, 'it went before its time')
       const [place] = await b.touch([next])
@@ -100,6 +101,7 @@ export const extras: Draft[] = [
       assert.equal((await b.rename({ ...mine, data }, theirs.id))?.token, token, 'asked again, the same')
       assert.equal(await c.rename(mine, entry(line).id), null, 'it was handed on already')
       assert.deepEqual(await a.touch([mine]), [null], 'the old id is dead')
+      assert.equal(await a.enter(mine, true), null, 'and does not stand in line a second time')
       await a.leave(mine)
       assert.equal(await a.enter(entry(line), false), null, 'and frees nothing')
       assert.deepEqual(
@@ -123,8 +125,7 @@ export const extras: Draft[] = [
       await stand(a, gone)
       await a.leave(gone)
       assert.equal(await b.rename(gone, entry(line).id), null)
-      const brief = entry(line, { ttlMs: shortTtlMs(a.traits) })
-      await stand(a, brief)
+      const { at: brief } = await standBriefly(a, line)
       await a.close()
       await until('the place has lapsed', async () => (await crowd(b, line)) === 0)
       assert.equal(await b.rename(brief, entry(line).id), null)
@@ -177,16 +178,20 @@ export const extras: Draft[] = [
       const strict: Demand = { ...SLOW, burst: 1, unit: 100_000, shutAfter: 2, shutMs: 3_000 }
       const take = async () => driver.take?.(key, strict)
       assert.equal((await take())?.taken, true)
-      // Refusals count while the bucket is not empty: ask faster than it drains.
-      let shut: { readonly retryMs: number } | null = null
-      for (let i = 0; i < 200 && shut === null; i++) {
-        const answer = await take()
-        if (answer?.shut === true) shut = answer
-      }
-      assert.ok(shut, 'it was shut')
-      assert.ok(shut.retryMs > 500 && shut.retryMs <= 3_000)
+      // Refusals count while the bucket is not empty: ask faster than it drains, several at once.
+      let shut: { readonly retryMs: number } | undefined
+      let askedAt = 0
+      await until('it is shut', async () => {
+        askedAt = performance.now()
+        const answers = await Promise.all([take(), take(), take(), take(), take(), take()])
+        shut = answers.find((answer) => answer?.shut === true)
+        return shut !== undefined
+      })
+      assert.ok(shut && shut.retryMs > 500 && shut.retryMs <= 3_000)
       await pause(300)
-      assert.equal((await take())?.taken, false, 'the bucket is empty by now, and still shut')
+      const late = await take()
+      const isOver = performance.now() - askedAt >= 3_000
+      assert.ok(late?.taken === false || isOver, 'the bucket is empty by now, and still shut')
       await until('it is open again', async () => (await take())?.taken === true)
     },
   },

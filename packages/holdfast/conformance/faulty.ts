@@ -1,5 +1,5 @@
 /** A driver between core and the store under test that can be told what happens around each call. */
-import { StoreUnreachableError } from '../src/core/errors.ts'
+import { StoreUnreachableError } from '../src/contract/errors.ts'
 import type {
   CellView,
   Change,
@@ -12,9 +12,9 @@ import type {
   Taken,
   Traits,
   Wake,
-} from '../src/driver.ts'
+} from '../src/contract/driver.ts'
 
-export type Method = 'enter' | 'touch' | 'leave' | 'watch' | 'swap' | 'enterAll' | 'rename' | 'take'
+export type Method = 'enter' | 'touch' | 'leave' | 'watch' | 'swap' | 'enterAll' | 'rename' | 'reweigh' | 'take'
 
 /** Called around the call with this number (from 1); what it throws is what core sees instead of an answer. */
 export interface Around {
@@ -29,6 +29,7 @@ export class FaultyDriver implements Driver {
   readonly #around: Around
   readonly enterAll?: (entries: readonly Entry[]) => Promise<Place[] | null>
   readonly rename?: (entry: Entry, id: string) => Promise<Place | null>
+  readonly reweigh?: (entry: Entry, turn: number) => Promise<Place | null>
   readonly take?: (key: string, demand: Demand) => Promise<Taken>
   #calls = 0
 
@@ -39,9 +40,11 @@ export class FaultyDriver implements Driver {
     this.traits = inner.traits
     const enterAll = inner.enterAll?.bind(inner)
     const rename = inner.rename?.bind(inner)
+    const reweigh = inner.reweigh?.bind(inner)
     const take = inner.take?.bind(inner)
     if (enterAll !== undefined) this.enterAll = (entries) => this.#call('enterAll', () => enterAll(entries))
     if (rename !== undefined) this.rename = (entry, id) => this.#call('rename', () => rename(entry, id))
+    if (reweigh !== undefined) this.reweigh = (entry, turn) => this.#call('reweigh', () => reweigh(entry, turn))
     if (take !== undefined) this.take = (key, demand) => this.#call('take', () => take(key, demand))
   }
 

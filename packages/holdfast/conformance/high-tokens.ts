@@ -1,5 +1,5 @@
 /** A driver between core and the store under test that raises every token by the same amount. */
-import type { Driver, Entry, Place, Stop, Wake } from '../src/driver.ts'
+import type { Driver, Entry, Place, Stop, Wake } from '../src/contract/driver.ts'
 import { FaultyDriver } from './faulty.ts'
 
 export class HighTokens extends FaultyDriver {

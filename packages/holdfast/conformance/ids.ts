@@ -1,6 +1,6 @@
 /** Ids and segments: nothing is ever made twice, whoever stops, starts or takes over. */
 import assert from 'node:assert/strict'
-import { CapacityMismatchError, ClosedError, UsageError } from '../src/core/errors.ts'
+import { CapacityMismatchError, ClosedError, UsageError } from '../src/contract/errors.ts'
 import type { Draft } from './case.ts'
 import { until, within } from './rig.ts'
 

@@ -1,5 +1,5 @@
 /**
- * `holdfast/conformance`: the laws of src/driver.ts as cases that any driver must pass, ours or a stranger's.
+ * `holdfast/conformance`: the laws of driver.ts as cases that any driver must pass, ours or a stranger's.
  * It imports no test runner: loop over the cases and hand them to yours.
  */
 import { access } from './access.ts'
@@ -13,6 +13,7 @@ import { extras } from './extras.ts'
 import { faults } from './faults.ts'
 import { ids } from './ids.ts'
 import { keeps } from './keeps.ts'
+import { kept } from './kept.ts'
 import { laws } from './laws.ts'
 import { limiters } from './limiters.ts'
 import { losses } from './losses.ts'
@@ -47,6 +48,7 @@ const DRAFTS = [
   ...ids,
   ...extras,
   ...keeps,
+  ...kept,
   ...upgrades,
   ...meetings,
   ...deadlocks,

@@ -1,9 +1,9 @@
 /** Rate limits: exact, counted for all clients together, on the store's own step and on compare-and-set alike. */
 import assert from 'node:assert/strict'
-import { AcquireTimeoutError, ClosedError, StoreUnreachableError, UsageError } from '../src/core/errors.ts'
-import type { Driver } from '../src/driver.ts'
+import { AcquireTimeoutError, ClosedError, StoreUnreachableError, UsageError } from '../src/contract/errors.ts'
+import type { Driver } from '../src/contract/driver.ts'
 import type { Holdfast } from '../src/holdfast.ts'
-import type { LimiterOptions } from '../src/primitives/limiter/options.ts'
+import type { LimiterOptions } from '../src/kit/limiter/options.ts'
 import type { Draft } from './case.ts'
 import { type Around, FaultyDriver, lost } from './faulty.ts'
 import { type Rig, until, within } from './rig.ts'
@@ -59,8 +59,9 @@ export const limiters: Draft[] = [
   ...onBoth('periods below a second refill in their time, not for ever and not at once', async (rig, open) => {
     const limiter = (await open()).limiter(rig.name('limit'), { limit: 2, perMs: 500, burst: 2 })
     assert.equal((await limiter.take('k', 2)).allowed, true)
-    const refused = await limiter.take('k', 2)
-    assert.equal(refused.allowed, false)
+    let refused = await limiter.take('k', 2)
+    // On a busy machine half a second may be over by then.
+    await until('it is refused', async () => !refused.allowed || !(refused = await limiter.take('k', 2)).allowed)
     assert.ok(refused.retryAfterMs > 0 && refused.retryAfterMs <= 500, String(refused.retryAfterMs))
     assert.equal((await within('it refills', limiter.acquire('k', { cost: 2 }))).allowed, true)
   }),
@@ -112,15 +113,24 @@ export const limiters: Draft[] = [
     const [mine, theirs] = [a.limiter(name, options), b.limiter(name, options)]
     await within('patience is no offence', Promise.all([1, 2, 3, 4, 5, 6].map(() => mine.acquire('patient'))))
     assert.equal((await theirs.look('patient')).shut, false)
-    // The bucket drains meanwhile, so it takes as many tries as it takes: in one turn they all come at once.
-    await until('it is shut', async () => {
-      const asked = await Promise.all(Array.from({ length: 8 }, () => mine.take('k')))
-      return asked.some(({ shut }) => shut)
+    let keys = 0
+    // On a busy machine the time may be over before the other client asks: then with another key.
+    await until('it is shut for all clients', async () => {
+      const key = `k${keys++}`
+      let askedAt = 0
+      // The bucket drains meanwhile, so it takes as many tries as it takes: in one turn they all come at once.
+      await until('it is shut', async () => {
+        askedAt = performance.now()
+        const asked = await Promise.all(Array.from({ length: 8 }, () => mine.take(key)))
+        return asked.some(({ shut }) => shut)
+      })
+      const { shut, retryAfterMs } = await theirs.take(key)
+      if (!shut && performance.now() - askedAt >= 1_000) return false
+      assert.equal(shut, true, 'for all clients')
+      assert.ok(retryAfterMs > 0 && retryAfterMs <= 1_000)
+      await until('it is open again', async () => (await theirs.take(key)).allowed)
+      return true
     })
-    const shut = await theirs.take('k')
-    assert.equal(shut.shut, true, 'for all clients')
-    assert.ok(shut.retryAfterMs > 0 && shut.retryAfterMs <= 1_000)
-    await until('it is open again', async () => (await theirs.take('k')).allowed)
   }),
   ...onBoth('batches are handed out without asking, and never exceed the limit', async (rig, open) => {
     const name = rig.name('limit')

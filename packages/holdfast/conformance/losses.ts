@@ -1,10 +1,11 @@
 /** What a holder is told when its hold ends without it: exactly, and never too late. */
 import assert from 'node:assert/strict'
-import { LockLostError } from '../src/core/errors.ts'
-import type { HoldState } from '../src/core/held.ts'
+import { LockLostError } from '../src/contract/errors.ts'
+import type { HoldState } from '../src/hold/held.ts'
+import { isGranted } from '../src/contract/driver.ts'
 import type { Draft } from './case.ts'
 import { FaultyDriver, lost } from './faulty.ts'
-import { crowd, pause, PATIENCE_MS, shortTtlMs, until, within } from './rig.ts'
+import { crowd, entry, outlasting, pause, PATIENCE_MS, shortTtlMs, until, within } from './rig.ts'
 
 export const losses: Draft[] = [
   {
@@ -23,7 +24,7 @@ export const losses: Draft[] = [
       assert.equal(held.remainingMs, 0)
       assert.throws(() => held.assertHeld(), LockLostError)
       assert.equal(await held.release(), false)
-      assert.deepEqual(states, ['lost'])
+      assert.deepEqual(states, ['held', 'lost'])
       const successor = await within('the next in line is served', next)
       assert.ok(successor.token > held.token)
       await successor.release()
@@ -50,53 +51,56 @@ export const losses: Draft[] = [
     name: 'a hold is renewed for as long as it is held',
     async run(rig) {
       const [a, b] = [await rig.holdfast(), await rig.holdfast()]
-      const line = rig.name()
-      const ttlMs = Math.max(a.traits.ttlMsMin, 3_000)
-      const held = await a.mutex(line, { ttlMs }).acquire()
-      const end = performance.now() + ttlMs * 1.5
-      while (performance.now() < end) {
-        assert.equal(await b.mutex(line, { ttlMs }).tryAcquire(), null)
-        held.assertHeld()
-        await pause(100)
-      }
-      assert.equal(await held.release(), true)
+      await outlasting(a.traits, 3_000, async (ttlMs) => {
+        const line = rig.name()
+        const held = await a.mutex(line, { ttlMs }).acquire()
+        const end = performance.now() + ttlMs * 1.5
+        while (performance.now() < end) {
+          assert.equal(await b.mutex(line, { ttlMs }).tryAcquire(), null)
+          held.assertHeld()
+          await pause(100)
+        }
+        assert.equal(await held.release(), true)
+      })
     },
   },
   {
     law: 'life',
     name: 'when no renewal gets through, the hold is at risk and then lost, by its own clock',
     async run(rig) {
-      let cut = false
-      const before = (call: number): void => {
-        if (cut) throw lost(call)
-      }
-      const hf = await rig.holdfast({}, (driver) => new FaultyDriver(driver, { before }))
-      const states: HoldState[] = []
-      const ttlMs = Math.max(shortTtlMs(hf.traits), 600)
-      const held = await hf.mutex(rig.name(), { ttlMs, onState: (state) => void states.push(state) }).acquire()
-      cut = true
-      const cutAt = performance.now()
-      await within('the loss is told', aborted(held.signal))
-      assert.ok(performance.now() - cutAt < ttlMs + PATIENCE_MS / 3, 'the loss needs no answer of the store')
-      assert.deepEqual(states, ['at-risk', 'lost'])
-      cut = false
+      await outlasting(await rig.traits(), 600, async (ttlMs) => {
+        let cut = false
+        const before = (call: number): void => {
+          if (cut) throw lost(call)
+        }
+        const hf = await rig.holdfast({}, (driver) => new FaultyDriver(driver, { before }))
+        const states: HoldState[] = []
+        const held = await hf.mutex(rig.name(), { ttlMs, onState: (state) => void states.push(state) }).acquire()
+        cut = true
+        const cutAt = performance.now()
+        await within('the loss is told', aborted(held.signal))
+        cut = false
+        assert.ok(performance.now() - cutAt < ttlMs + PATIENCE_MS / 3, 'the loss needs no answer of the store')
+        assert.deepEqual(states, ['held', 'at-risk', 'lost'])
+      })
     },
   },
   {
     law: 'life',
     name: 'one failed renewal is no loss',
     async run(rig) {
-      let failures = 0
-      const after = (call: number, method: string): void => {
-        if (method === 'touch' && failures++ < 2) throw lost(call)
-      }
-      const hf = await rig.holdfast({}, (driver) => new FaultyDriver(driver, { after }))
-      const states: HoldState[] = []
-      const ttlMs = Math.max(hf.traits.ttlMsMin, 3_000)
-      const held = await hf.mutex(rig.name(), { ttlMs, onState: (state) => void states.push(state) }).acquire()
-      await until('the renewal works again', () => states.length >= 2)
-      assert.deepEqual(states.slice(0, 2), ['at-risk', 'held'])
-      assert.equal(await held.release(), true)
+      await outlasting(await rig.traits(), 3_000, async (ttlMs) => {
+        let failures = 0
+        const after = (call: number, method: string): void => {
+          if (method === 'touch' && failures++ < 2) throw lost(call)
+        }
+        const hf = await rig.holdfast({}, (driver) => new FaultyDriver(driver, { after }))
+        const states: HoldState[] = []
+        const held = await hf.mutex(rig.name(), { ttlMs, onState: (state) => void states.push(state) }).acquire()
+        await until('the renewal works again', () => states.length >= 3)
+        assert.deepEqual(states.slice(0, 3), ['held', 'at-risk', 'held'])
+        assert.equal(await held.release(), true)
+      })
     },
   },
   {
@@ -117,18 +121,61 @@ export const losses: Draft[] = [
     async run(rig) {
       const [a, b] = [await rig.holdfast(), await rig.holdfast()]
       const line = rig.name()
-      const ttlMs = Math.max(a.traits.ttlMsMin, 1_000)
+      const ttlMs = Math.max(a.traits.ttlMsMin, 3_000)
+      const askedAt = performance.now()
       const held = await a.mutex(line, { ttlMs }).acquire()
-      const next = b.mutex(line).acquire()
+      const next = b
+        .mutex(line)
+        .acquire()
+        .finally(() => (servedAt = performance.now()))
+      let servedAt = 0
       assert.equal(await b.break(line), 1)
       await within('the holder is told', aborted(held.signal))
+      // It has noticed, and lets go at once; what it was doing may still go on.
+      assert.equal(await held.release(), false)
       const successor = await within('the next in line is served', next)
+      const earlyMs = Math.ceil(askedAt + ttlMs - servedAt)
+      assert.ok(earlyMs < 20, `the next was served ${earlyMs} ms before the lease of the broken hold can have run out`)
       assert.ok(successor.token > held.token)
       assert.equal(await b.break(line, { now: true }), 1)
       await within('this holder is told as well', aborted(successor.signal))
       const third = await within('others are served at once', a.mutex(line).acquire())
       await third.release()
       assert.equal(await b.break(line), 0)
+    },
+  },
+  {
+    law: 'life',
+    name: 'a broken place weighs until its lease has run out, also after it was left; broken at once it is gone',
+    async run(rig) {
+      const driver = await rig.driver()
+      const line = rig.name()
+      const ttlMs = Math.max(driver.traits.ttlMsMin, 2_000)
+      const [first, second] = [entry(line, { ttlMs }), entry(line)]
+      const askedAt = performance.now()
+      const place = await driver.enter(first, true)
+      assert.ok(place !== null && isGranted(first, place))
+      const isOver = (): boolean => performance.now() >= askedAt + ttlMs
+      const broken = await driver.break(line, false)
+      assert.ok(broken === 1 || isOver(), `${broken} places were broken`)
+      await driver.leave(first)
+      await driver.leave(first)
+      const early = entry(line)
+      assert.ok((await driver.enter(early, false)) === null || isOver(), 'there is no room')
+      await driver.leave(early)
+      await until('the next is granted', async () => {
+        const next = await driver.enter(second, true)
+        if (driver.traits.fair) assert.ok(next, 'who waits keeps its place')
+        return next !== null && isGranted(second, next)
+      })
+      const earlyMs = Math.ceil(askedAt + ttlMs - performance.now())
+      assert.ok(
+        earlyMs < 20,
+        `the next was granted ${earlyMs} ms before the lease of the broken place can have run out`,
+      )
+      assert.equal(await driver.break(line, true), 1)
+      assert.equal(await crowd(driver, line), 0)
+      await driver.leave(second)
     },
   },
   {

@@ -1,9 +1,10 @@
 /** Several locks as one: all or nothing, in one order everywhere. */
 import assert from 'node:assert/strict'
-import { AcquireTimeoutError, UsageError } from '../src/core/errors.ts'
+import { UsageError } from '../src/contract/errors.ts'
 import type { Holdfast } from '../src/holdfast.ts'
 import type { Draft } from './case.ts'
-import { crowd, pause, within } from './rig.ts'
+import { FaultyDriver } from './faulty.ts'
+import { crowd, pause, timesOut, within } from './rig.ts'
 
 export const multis: Draft[] = [
   {
@@ -35,7 +36,7 @@ export const multis: Draft[] = [
       const taken = await other.mutex(names[2] as string).acquire()
       const multi = hf.all(names.map((name) => hf.mutex(name)))
       assert.equal(await multi.tryAcquire(), null)
-      await assert.rejects(multi.acquire({ waitMs: 500 }), AcquireTimeoutError)
+      await timesOut((waitMs) => multi.acquire({ waitMs }), 500)
       const controller = new AbortController()
       const reason = new Error('enough')
       const aborted = multi.acquire({ signal: controller.signal })
@@ -48,6 +49,37 @@ export const multis: Draft[] = [
       )
       await free.release()
       await taken.release()
+    },
+  },
+  {
+    law: 'multi',
+    name: 'aborted at any step it gives no hold, and leaves nothing behind',
+    async run(rig) {
+      const other = await rig.holdfast()
+      const names = [rig.name('a'), rig.name('b')]
+      const steps = (['before', 'after'] as const).flatMap((side) =>
+        (['watch', 'enterAll', 'enter'] as const).map((method) => ({ side, method })),
+      )
+      for (const { side, method } of steps) {
+        for (const ask of ['acquire', 'tryAcquire'] as const) {
+          const controller = new AbortController()
+          const reason = new Error('enough')
+          const abort = (_call: number, called: string): void => {
+            if (called === method) controller.abort(reason)
+          }
+          const hf = await rig.holdfast({}, (driver) => new FaultyDriver(driver, { [side]: abort }))
+          const asked = hf.all(names.map((name) => hf.mutex(name)))[ask]({ signal: controller.signal })
+          const outcome: unknown = await within(
+            'it is settled',
+            asked.catch((error: unknown) => error),
+          )
+          if (controller.signal.aborted) assert.equal(outcome, reason, `${ask} was aborted ${side} ${method}`)
+          // A store that can't enter several lines at once has no such step.
+          else await (await asked)?.release()
+          const free = await within('the locks are free', other.all(names.map((name) => other.mutex(name))).acquire())
+          await free.release()
+        }
+      }
     },
   },
   {

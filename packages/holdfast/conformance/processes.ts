@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { Draft } from './case.ts'
 import { Errand, type Report } from './errand.ts'
-import { crowd, type Rig, until, within } from './rig.ts'
+import { crowd, outlasting, type Rig, until, within } from './rig.ts'
 
 /** Short enough to lapse in a test, long enough that only a stop makes it lapse. */
 async function ttlFor(rig: Rig): Promise<number> {
@@ -27,20 +27,22 @@ export const processes: Draft[] = [
     'life',
     async (rig) => {
       // With a heartbeat in a worker it is kept; without, it is lost, and the first look says so.
-      const isVouched = 'latest' in (await rig.driver())
-      const line = rig.name()
-      const child = await Errand.start(rig)
-      const ttlMs = await ttlFor(rig)
-      child.order({ kind: 'block', line, ttlMs, blockMs: 3 * ttlMs })
-      const { token } = await child.told('held')
-      const hf = await rig.holdfast()
-      const waiting = hf.mutex(line).acquire()
-      const { state } = await child.told('unblocked')
-      assert.equal(state, isVouched ? 'held' : 'lost')
-      child.signal('SIGKILL')
-      const held = await within('the next in line is served', waiting)
-      assert.ok(held.token > BigInt(token))
-      await held.release()
+      const driver = await rig.driver()
+      const isVouched = 'latest' in driver
+      await outlasting(driver.traits, 1_500, async (ttlMs) => {
+        const line = rig.name()
+        const child = await Errand.start(rig)
+        child.order({ kind: 'block', line, ttlMs, blockMs: 3 * ttlMs })
+        const { token } = await child.told('held')
+        const hf = await rig.holdfast()
+        const waiting = hf.mutex(line).acquire()
+        const { state } = await child.told('unblocked')
+        child.signal('SIGKILL')
+        const held = await within('the next in line is served', waiting)
+        assert.ok(held.token > BigInt(token))
+        await held.release()
+        assert.equal(state, isVouched ? 'held' : 'lost')
+      })
     },
   ),
   acrossProcesses('a holder killed with -9 frees the line', 'life', async (rig) => {

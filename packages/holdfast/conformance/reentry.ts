@@ -1,6 +1,6 @@
 /** Re-entry by async context and by owner: deeper yes, sideways in turns, afterwards not at all. */
 import assert from 'node:assert/strict'
-import { AcquireTimeoutError, UsageError } from '../src/core/errors.ts'
+import { AcquireTimeoutError, UsageError } from '../src/contract/errors.ts'
 import type { Draft } from './case.ts'
 import { crowd, pause, within } from './rig.ts'
 

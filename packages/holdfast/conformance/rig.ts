@@ -1,8 +1,9 @@
 /** What a case works with: drivers and instances on the store under test, closed again when the case ends. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import type { HoldfastOptions } from '../src/core/options.ts'
-import type { Driver, Entry, LineView, Traits } from '../src/driver.ts'
+import { AcquireTimeoutError, StoreUnreachableError } from '../src/contract/errors.ts'
+import type { HoldfastOptions } from '../src/contract/options.ts'
+import type { Driver, Entry, LineView, Traits } from '../src/contract/driver.ts'
 import { type Holdfast, makeInstance } from '../src/holdfast.ts'
 
 /** Names the store under test, so that a case can also open it in a child process. */
@@ -99,6 +100,42 @@ export async function until(what: string, isTrue: () => Promise<boolean> | boole
 
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
+}
+
+/**
+ * The attempt, which others stand in the way of, ends when its time is over. A store that has not answered within
+ * that time tells nothing of others, and the error says so: on a busy machine it is given more, and only there.
+ */
+export async function timesOut(attempt: (waitMs: number) => Promise<unknown>, firstMs = 50): Promise<void> {
+  for (let waitMs = firstMs; ; waitMs *= 4) {
+    try {
+      await attempt(waitMs)
+    } catch (error) {
+      if (error instanceof AcquireTimeoutError) return
+      if (error instanceof StoreUnreachableError && waitMs < PATIENCE_MS) continue
+      throw error
+    }
+    assert.fail(`it ended within ${waitMs} ms, although others stand in its way`)
+  }
+}
+
+/**
+ * Runs what needs a lease that lasts, with one so short that the case is short, too. A machine that is too busy to
+ * renew it in time is given longer ones: a renewal that does not work fails with each of them.
+ */
+export async function outlasting(
+  traits: Traits,
+  firstMs: number,
+  act: (ttlMs: number) => Promise<void>,
+): Promise<void> {
+  for (let ttlMs = Math.max(traits.ttlMsMin, firstMs); ; ttlMs *= 4) {
+    try {
+      await act(ttlMs)
+      return
+    } catch (error) {
+      if (ttlMs >= 5_000) throw error
+    }
+  }
 }
 
 /** Fails rather than hangs, and says what did not happen. */

@@ -1,10 +1,10 @@
 /** Tokens rise, whatever happens between two holds, and come through every hand exactly. */
 import assert from 'node:assert/strict'
-import { StoreError } from '../src/core/errors.ts'
+import { StoreError } from '../src/contract/errors.ts'
 import type { Draft } from './case.ts'
-import { stand } from './laws.ts'
+import { answered, stand, standBriefly } from './laws.ts'
 import { HighTokens } from './high-tokens.ts'
-import { entry, lineOf, pause, shortTtlMs, until } from './rig.ts'
+import { entry, lineOf, pause, until } from './rig.ts'
 
 export const tokens: Draft[] = [
   {
@@ -15,12 +15,12 @@ export const tokens: Draft[] = [
       let last = 0n
       for (let round = 0; round < 4; round++) {
         const driver = await rig.driver()
-        const at = entry(line, { ttlMs: shortTtlMs(driver.traits) })
-        const { token } = await stand(driver, at)
+        const { at, place } = await standBriefly(driver, line)
+        const { token } = place
         assert.ok(token > last, `token ${token} after ${last}`)
         assert.ok(token < 2n ** 53n, 'a store token stays below 2^53')
         last = token
-        if (round % 2 === 0) await driver.leave(at)
+        if (round % 2 === 0) await answered(() => driver.leave(at))
         else await until('the line is empty again', async () => (await lineOf(driver, line)).holders.length === 0)
       }
     },

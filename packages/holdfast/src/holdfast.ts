@@ -1,36 +1,37 @@
 /** An open instance: the locks of one store. */
-import { checkBoolean, checkKeys, checkName, checkText } from './core/check.ts'
-import { Core } from './core/core.ts'
-import { adopt } from './core/handing-on.ts'
-import type { Held } from './core/held.ts'
-import { ISSUES_PER_PLACE } from './core/hold.ts'
-import type { Voucher } from './core/keeper.ts'
-import type { Lock } from './core/lock.ts'
+import { checkBoolean, checkKeys, checkName, checkText } from './contract/check.ts'
+import { Core } from './acquire/core.ts'
+import { channels } from './contract/events.ts'
+import { adopt } from './hold/handing-on.ts'
+import type { Held } from './hold/held.ts'
+import { ISSUES_PER_PLACE } from './hold/hold.ts'
+import type { WorkerHeartbeat } from './acquire/heartbeat.ts'
+import type { Lock } from './acquire/lock.ts'
 import {
   type HoldfastOptions,
   type LockOptions,
   type LockSettings,
   resolveInstance,
   resolveLock,
-} from './core/options.ts'
-import type { Driver, LineView, PlaceView, Traits } from './driver.ts'
-import { type Barrier, StoreBarrier } from './primitives/barrier.ts'
-import { type Cell, StoreCell } from './primitives/cell.ts'
-import { type Deadlock, findDeadlocks } from './primitives/deadlocks.ts'
-import { type Election, type ElectionOptions, LineElection } from './primitives/election.ts'
-import type { Closers } from './primitives/closers.ts'
-import { type Ids, StoreIds } from './primitives/ids/ids.ts'
-import { type IdsOptions, resolveLayout } from './primitives/ids/layout.ts'
-import { type Limiter, StoreLimiter } from './primitives/limiter/limiter.ts'
-import { type LimiterOptions, resolveLimiter } from './primitives/limiter/options.ts'
-import { type Latch, StoreLatch } from './primitives/latch.ts'
-import { LineMultiLock, type MultiLock } from './primitives/multi.ts'
-import { mutex } from './primitives/mutex.ts'
-import { Job, JOBS_KEY, type JobRun } from './primitives/once/job.ts'
-import { type Once, type OnceOptions, ScheduledOnce, splitOnce } from './primitives/once/once.ts'
-import { type RwLock, rwLock } from './primitives/rw-lock.ts'
-import { type Segments, type SegmentsOptions, StoreSegments } from './primitives/segments.ts'
-import { type Semaphore, semaphore } from './primitives/semaphore.ts'
+} from './contract/options.ts'
+import type { Driver, LineView, PlaceView, Traits } from './contract/driver.ts'
+import { type Barrier, StoreBarrier } from './kit/barrier.ts'
+import { type Cell, StoreCell } from './kit/cell.ts'
+import { type Deadlock, findDeadlocks } from './locks/deadlocks.ts'
+import { type Election, type ElectionOptions, LineElection } from './locks/election.ts'
+import type { Closers } from './kit/closers.ts'
+import { type Ids, StoreIds } from './kit/ids/ids.ts'
+import { type IdsOptions, resolveLayout } from './kit/ids/layout.ts'
+import { type Limiter, StoreLimiter } from './kit/limiter/limiter.ts'
+import { type LimiterOptions, resolveLimiter } from './kit/limiter/options.ts'
+import { type Latch, StoreLatch } from './kit/latch.ts'
+import { LineMultiLock, type MultiLock } from './locks/multi.ts'
+import { mutex } from './locks/mutex.ts'
+import { Job, JOBS_KEY, type JobRun } from './kit/once/job.ts'
+import { type Once, type OnceOptions, ScheduledOnce, splitOnce } from './kit/once/once.ts'
+import { type RwLock, rwLock } from './locks/rw-lock.ts'
+import { type Segments, type SegmentsOptions, StoreSegments } from './kit/segments.ts'
+import { type Semaphore, semaphore } from './locks/semaphore.ts'
 import { system } from './system.ts'
 
 export interface Holdfast extends AsyncDisposable {
@@ -191,10 +192,13 @@ class Instance implements Holdfast {
   }
 
   async break(name: string, options?: { readonly now?: boolean }): Promise<number> {
-    const { now = false } = checkKeys('break options', options, ['now'])
+    const { now: given = false } = checkKeys('break options', options, ['now'])
+    const now = checkBoolean('now', given)
     checkName('a lock name', name)
     this.#core.assertOpen()
-    return this.#core.driver.break(name, checkBoolean('now', now))
+    const holders = await this.#core.driver.break(name, now)
+    if (channels.broken.hasSubscribers) channels.broken.publish({ ...this.#core.source, lock: name, now, holders })
+    return holders
   }
 
   async setup(): Promise<void> {
@@ -233,11 +237,11 @@ function asHeldToken(place: PlaceView): PlaceView {
 
 export function makeInstance(driver: Driver, options: HoldfastOptions): Holdfast {
   const settings = resolveInstance(options, driver.traits)
-  const core = new Core(driver, options.runtime ?? system, settings.connectTimeoutMs, isVoucher(driver) ? driver : null)
+  const core = new Core(driver, options.runtime ?? system, settings.connectTimeoutMs, hasWorker(driver) ? driver : null)
   return new Instance(core, settings.lock)
 }
 
 /** Whether the driver lives in a thread of its own, and renews there. */
-function isVoucher(driver: Driver): driver is Driver & Voucher {
+function hasWorker(driver: Driver): driver is Driver & WorkerHeartbeat {
   return 'latest' in driver && 'fix' in driver
 }

@@ -1,6 +1,7 @@
 /** Reads a store's URL. Passwords never come out in an error: what is shown has them removed. */
-import { UsageError } from './core/errors.ts'
-import type { HoldfastOptions } from './core/options.ts'
+import { UsageError } from './contract/errors.ts'
+import type { HoldfastOptions } from './contract/options.ts'
+import type { StoreOpener } from './stores/shared/opener.ts'
 
 export interface StoreUrl {
   /** As written before the colon, such as 'redis' or 'redis+sentinel'. */
@@ -18,20 +19,18 @@ const BOOLEANS = ['renew', 'reentrant', 'refuseDeadlock']
 const TEXTS = ['fairness', 'label', 'prefix', 'heartbeat']
 const KEYS = [...NUMBERS, ...BOOLEANS, ...TEXTS]
 
-/** @param settings which further keys the query may have, by scheme. */
-export function parseStoreUrl(
-  text: string,
-  schemes: readonly string[],
-  settings: Readonly<Record<string, readonly string[]>> = {},
-): StoreUrl {
+/** Refuses a scheme that none of the stores has, and a setting that its store does not have. */
+export function parseStoreUrl(text: string, stores: readonly Pick<StoreOpener, 'schemes' | 'settings'>[]): StoreUrl {
   const match = /^([a-z][a-z0-9+]*):([^?#]*)(?:\?([^#]*))?$/i.exec(text)
   const scheme = match?.[1]?.toLowerCase()
-  if (match === null || scheme === undefined || !schemes.includes(scheme)) {
+  const store = stores.find(({ schemes }) => schemes.includes(scheme ?? ''))
+  if (match === null || scheme === undefined || store === undefined) {
+    const schemes = stores.flatMap((one) => one.schemes)
     throw new UsageError(
       `a store URL must begin with one of ${schemes.map((s) => `${s}:`).join(' ')}; given ${shownStart(text)}`,
     )
   }
-  return { scheme, rest: match[2] ?? '', ...parseQuery(match[3] ?? '', settings[scheme] ?? []) }
+  return { scheme, rest: match[2] ?? '', ...parseQuery(match[3] ?? '', store.settings) }
 }
 
 function parseQuery(query: string, own: readonly string[]): Pick<StoreUrl, 'options' | 'settings'> {

@@ -1,7 +1,7 @@
 /** The real Runtime: this process, this machine. */
 import { randomFillSync } from 'node:crypto'
 import { hostname } from 'node:os'
-import type { Runtime } from './core/runtime.ts'
+import type { Cancel, Runtime } from './contract/runtime.ts'
 
 // Random bits are drawn 256 ids at a time: one id then costs a slice, not a call into the kernel's generator.
 const ID_BYTES = 16
@@ -18,17 +18,26 @@ function randomId(): string {
   return id
 }
 
-/** setTimeout fires at once for anything larger; core asks again when a timer fires early. */
+/** setTimeout fires at once for anything larger. */
 const TIMER_MS_MAX = 2_147_483_647
+
+/** A wait that is longer than a timer can be is waited for in parts: 30 days are 30 days, not 24.8. */
+function after(ms: number, fn: () => void, keepAlive: boolean): Cancel {
+  const at = performance.now() + ms
+  let timer: NodeJS.Timeout
+  const arm = (leftMs: number): void => {
+    timer = leftMs > TIMER_MS_MAX ? setTimeout(again, TIMER_MS_MAX) : setTimeout(fn, Math.max(0, Math.ceil(leftMs)))
+    if (!keepAlive) timer.unref()
+  }
+  const again = (): void => arm(at - performance.now())
+  arm(ms)
+  return () => clearTimeout(timer)
+}
 
 export const system: Runtime = {
   now: () => performance.now(),
   wallNow: () => Date.now(),
-  after(ms, fn, keepAlive) {
-    const timer = setTimeout(fn, Math.min(Math.max(0, Math.ceil(ms)), TIMER_MS_MAX))
-    if (!keepAlive) timer.unref()
-    return () => clearTimeout(timer)
-  },
+  after,
   randomId,
   random: () => Math.random(),
   host: hostname(),

@@ -11,7 +11,7 @@ export async function conform(
   store: StoreUnderTest,
   fits: (one: ConformanceCase) => boolean = () => true,
 ): Promise<void> {
-  const suite = store.module.pathname.endsWith('.ts') ? '../conformance/index.ts' : '../dist/conformance/index.js'
+  const suite = store.module.pathname.endsWith('.ts') ? '../conformance/index.ts' : '../build/conformance/index.js'
   const { conformance: makeCases } = (await import(new URL(suite, import.meta.url).href)) as {
     readonly conformance: typeof conformance
   }

@@ -1,7 +1,7 @@
 /** Bad input is refused before any I/O, with a typed error that says what was given and what is allowed. */
 import { describe, expect, test } from 'vitest'
-import { memory } from '../../src/drivers/memory/index.ts'
-import { holdfast, type HoldfastOptions, type LockOptions, UsageError } from '../../src/index.ts'
+import { memory } from '../src/stores/memory/index.ts'
+import { holdfast, type HoldfastOptions, type LockOptions, UsageError } from '../src/index.ts'
 
 const BAD_LOCK_OPTIONS: [object, RegExp][] = [
   [{ ttlMs: 0 }, /ttlMs must be a whole number from 1 to 86400000, given 0/],

@@ -1,5 +1,5 @@
 /** A Runtime whose clocks stand still until a test moves them. */
-import type { Runtime } from '../src/core/runtime.ts'
+import type { Runtime } from '../src/contract/runtime.ts'
 
 interface Timer {
   readonly at: number

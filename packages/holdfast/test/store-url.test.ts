@@ -1,6 +1,7 @@
 /** Store URLs: options as query, wrong ones refused, passwords never shown. */
 import { expect, test } from 'vitest'
-import { holdfast, UsageError } from '../../src/index.ts'
+import { memory } from '../src/stores/memory/index.ts'
+import { holdfast, UsageError } from '../src/index.ts'
 
 test('options may stand in the URL, and code wins over it', async () => {
   const hf = await holdfast('memory:?ttlMs=5000&label=from-url&renew=false')
@@ -15,6 +16,15 @@ test('memory stores of one name are one store', async () => {
   const held = await a.mutex('x').acquire()
   expect(await b.mutex('x').tryAcquire()).toBeNull()
   await held.release()
+})
+
+test('memory stores of one name and two prefixes are two stores; a driver has its prefix already', async () => {
+  const [a, b] = [await holdfast('memory:parted?prefix=a'), await holdfast('memory:parted', { prefix: 'b' })]
+  const held = await a.mutex('x').acquire()
+  expect(await (await holdfast('memory:parted?prefix=a')).mutex('x').tryAcquire()).toBeNull()
+  expect(await b.mutex('x').tryAcquire()).not.toBeNull()
+  await held.release()
+  await expect(holdfast(memory(), { prefix: 'a' })).rejects.toThrow(UsageError)
 })
 
 test.each([

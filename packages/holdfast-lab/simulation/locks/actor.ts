@@ -1,10 +1,15 @@
 /** A simulated program: takes locks, works under them, lets go, in the ways that users do. */
-import { AcquireTimeoutError, LockLostError, NotHeldError, StoreUnreachableError } from '../../src/core/errors.ts'
-import type { Handle } from '../../src/core/handle.ts'
-import type { Held } from '../../src/core/held.ts'
-import type { Lock } from '../../src/core/lock.ts'
-import type { AcquireOptions, LockOptions } from '../../src/core/options.ts'
-import type { Holdfast } from '../../src/holdfast.ts'
+import {
+  AcquireTimeoutError,
+  LockLostError,
+  NotHeldError,
+  StoreUnreachableError,
+} from '../../../holdfast/src/contract/errors.ts'
+import type { Handle } from '../../../holdfast/src/hold/handle.ts'
+import type { Held } from '../../../holdfast/src/hold/held.ts'
+import type { Lock } from '../../../holdfast/src/acquire/lock.ts'
+import type { AcquireOptions, LockOptions } from '../../../holdfast/src/contract/options.ts'
+import type { Holdfast } from '../../../holdfast/src/holdfast.ts'
 import type { Checker, Record } from './checker.ts'
 import type { Machine } from './machine.ts'
 import type { Rng } from './rng.ts'
@@ -18,6 +23,8 @@ export interface Course {
 }
 
 const RW = 1_000_000
+/** What an upgradeable lock weighs while it reads. */
+const SHARE = 500_001
 
 export class Actor {
   readonly machine: Machine
@@ -38,8 +45,55 @@ export class Actor {
 
   /** Begins a task now. */
   begin(course: Course): void {
+    this.#follow(this.#task(course))
+  }
+
+  /** Many readers of one program at once. */
+  crowd(course: Course): void {
+    const { read } = this.#hf.rwLock(course.line, course.options)
+    for (let n = this.#rng.whole(5, 20); n > 0; n--) {
+      this.#follow(read.acquire().then((held) => this.#work(this.#record(course, held, { weight: 1, capacity: RW }))))
+    }
+  }
+
+  /** Two lines in one step, given up in the middle of it: whoever aborted must not hold. */
+  both(courses: readonly [Course, Course]): void {
+    const rng = this.#rng
+    const task = async (): Promise<void> => {
+      const controller = new AbortController()
+      let isAborted = false
+      if (!this.#patient) {
+        this.machine.runtime.after(
+          rng.between(0, 30),
+          () => {
+            isAborted = true
+            controller.abort(new AbortedOnPurpose())
+          },
+          true,
+        )
+      }
+      const locks = this.#hf.all(courses.map(({ line, options }) => this.#hf.mutex(line, options)))
+      const held = await (rng.chance(0.5) || this.#patient
+        ? locks.acquire({ signal: controller.signal })
+        : locks.tryAcquire({ signal: controller.signal }))
+      if (held === null) return
+      if (isAborted) this.#checker.fail(`a multi-lock that was aborted was given to ${this.machine.name}`)
+      const ends = held.holds.map((each, i) =>
+        this.#work(this.#record(courses[i as 0 | 1], each, { weight: 1, capacity: 1, isExclusive: true })),
+      )
+      for (const end of await Promise.allSettled(ends)) if (end.status === 'rejected') throw end.reason
+    }
+    this.#follow(task())
+  }
+
+  /** Takes a line from whoever holds it, by the rule: they may go on until their lease has run out. */
+  break({ line }: Course): void {
+    this.#follow(this.#hf.break(line).then(() => undefined))
+  }
+
+  #follow(task: Promise<void>): void {
     this.open++
-    this.#task(course).then(
+    task.then(
       () => this.open--,
       (error: unknown) => {
         this.open--
@@ -51,20 +105,9 @@ export class Actor {
 
   async #task(course: Course): Promise<void> {
     const rng = this.#rng
+    if (course.kind === 'rw' && rng.chance(0.3)) return this.#upgrade(course)
     const { lock, weight, capacity, isExclusive } = this.#choose(course)
-    const take = (held: Held): Record => ({
-      machine: this.machine,
-      handle: held as Handle,
-      line: course.line,
-      weight,
-      capacity,
-      isExclusive,
-      ttlMs: course.options.ttlMs,
-      isFixed: course.options.renew === false,
-      grantedAt: this.#checker.now,
-      token: held.token,
-      endedAt: null,
-    })
+    const take = (held: Held): Record => this.#record(course, held, { weight, capacity, isExclusive })
     // A mutex has no such option, and its type does not know it; a semaphore needs it.
     const permits: AcquireOptions = course.kind === 'semaphore' ? ({ permits: weight } as AcquireOptions) : {}
     const style = rng.whole(0, 5)
@@ -96,6 +139,60 @@ export class Actor {
     return { lock: isExclusive ? write : read, weight: isExclusive ? RW : 1, capacity: RW, isExclusive }
   }
 
+  /** What the judge is told of a hold; of an upgradeable one the lease is that of the reader under it. */
+  #record(
+    { line, options }: Course,
+    held: Held,
+    is: Pick<Record, 'weight' | 'capacity'> & Partial<Pick<Record, 'isExclusive' | 'isUpgraded'>>,
+  ): Record {
+    return {
+      machine: this.machine,
+      handle: 'reader' in held ? (held.reader as Handle) : (held as Handle),
+      line,
+      isExclusive: false,
+      ...is,
+      ttlMs: options.ttlMs,
+      isFixed: options.renew === false,
+      grantedAt: this.#checker.now,
+      token: held.token,
+      endedAt: null,
+    }
+  }
+
+  /** Reads, then writes, then reads again; now and then it waits for the readers no longer. */
+  async #upgrade(course: Course): Promise<void> {
+    const rng = this.#rng
+    const held = await this.#hf.rwLock(course.line, course.options).upgrade.acquire()
+    let record = this.#record(course, held, { weight: SHARE, capacity: RW })
+    this.#watch(record)
+    try {
+      for (let times = rng.whole(1, 2); times > 0; times--) {
+        await this.#sleep(rng.between(0, 40))
+        let writer: Held
+        try {
+          writer = await held.upgrade(this.#patient || rng.chance(0.6) ? {} : { waitMs: rng.between(1, 100) })
+        } catch (error) {
+          if (error instanceof AcquireTimeoutError) continue
+          throw error
+        }
+        this.#checker.released(record)
+        record = this.#record(course, writer, { weight: RW, capacity: RW, isExclusive: true, isUpgraded: true })
+        this.#watch(record)
+        await this.#sleep(rng.between(0, 20))
+        writer.assertHeld()
+        this.#checker.effect(record)
+        this.#checker.released(record)
+        await writer.release()
+        if (times === 1 || held.state === 'lost') return
+        record = this.#record(course, held, { weight: SHARE, capacity: RW, isUpgraded: true })
+        this.#watch(record)
+      }
+    } finally {
+      this.#checker.released(record)
+      await held.release()
+    }
+  }
+
   async #work(record: Record): Promise<void> {
     const held: Held = record.handle
     this.#watch(record)
@@ -113,6 +210,8 @@ export class Actor {
   }
 
   #watch(record: Record): void {
+    // Told of a loss between the grant and this step: then it holds nothing.
+    if (record.handle.state === 'lost') return
     this.#checker.granted(record)
     record.handle.signal.addEventListener('abort', () => this.#checker.lost(record), { once: true })
   }

@@ -1,6 +1,6 @@
 /** Judges a run while it happens: over-admission, falling tokens, late or needless loss, stale effects. */
-import type { Handle } from '../../src/core/handle.ts'
-import { usableMs } from '../../src/core/validity.ts'
+import type { Handle } from '../../../holdfast/src/hold/handle.ts'
+import { usableMs } from '../../../holdfast/src/contract/validity.ts'
 import type { Machine } from './machine.ts'
 import type { Server } from './server.ts'
 import type { World } from './world.ts'
@@ -15,6 +15,8 @@ export interface Record {
   readonly weight: number
   readonly capacity: number
   readonly isExclusive: boolean
+  /** A reader that became a writer: its token is that of its place, below those of readers that came after it. */
+  readonly isUpgraded?: boolean
   readonly ttlMs: number
   /** A fixed lease is not renewed: its end is no fault. */
   readonly isFixed: boolean
@@ -57,12 +59,19 @@ export class Checker {
       if (other.line === record.line && this.#isBelieved(other) && !this.#isExcused(other)) weight += other.weight
     }
     if (weight > record.capacity) this.#fail(`over-admission on ${record.line}: weight ${weight} of ${record.capacity}`)
+    // A place that was broken weighs until its lease has run out: its holder may be in the middle of something.
+    const broken = this.#server.brokenWeight(record.line, record.handle.hold.lease.token)
+    if (broken + record.weight > record.capacity && !this.#isExcused(record)) {
+      this.#fail(`served early on ${record.line}: ${record.token} beside a broken hold whose lease still runs`)
+    }
   }
 
   /** The holder acts, having asserted that it holds: nobody newer may have been let in beside it. */
   effect(record: Record): void {
     for (const other of this.#live) {
       if (other.line !== record.line || other === record || other.token <= record.token) continue
+      // A reader with a newer token that was beside an upgradeable one, and has crashed since, is no newer writer.
+      if (record.isUpgraded === true && !this.#isBelieved(other)) continue
       const fits = record.weight + other.weight <= record.capacity
       if (!fits && !this.#isExcused(record))
         this.#fail(`stale effect on ${record.line}: ${record.token} after ${other.token}`)
@@ -80,7 +89,8 @@ export class Checker {
     this.released(record)
     const { machine, ttlMs } = record
     const recent = machine.troubles.filter((at) => at > this.#world.now - 1.1 * ttlMs).length
-    if (!record.isFixed && recent <= 1 && this.#server.failedOverAt < record.grantedAt - ttlMs) {
+    const isBroken = (this.#server.brokenAt.get(record.line) ?? -1) >= record.grantedAt - ttlMs
+    if (!record.isFixed && !isBroken && recent <= 1 && this.#server.failedOverAt < record.grantedAt - ttlMs) {
       this.#fail(`needless loss on ${record.line}: ${recent} faults met ${machine.name} within a lease`)
     }
   }
@@ -112,8 +122,10 @@ export class Checker {
   }
 
   #checkTokens(record: Record): void {
+    // A writer that reads again has the token of its place: nothing new is granted.
+    if (record.isUpgraded === true && !record.isExclusive) return
     const told = this.#told.get(record.line) ?? { any: -1n, exclusive: -1n }
-    const bar = record.isExclusive ? told.any : told.exclusive
+    const bar = record.isExclusive && record.isUpgraded !== true ? told.any : told.exclusive
     if (record.token <= bar && !this.#isExcused(record)) {
       this.#fail(`falling token on ${record.line}: ${record.token} after ${bar}`)
     }

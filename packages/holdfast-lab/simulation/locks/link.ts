@@ -1,8 +1,18 @@
 /** A client's driver in the simulation: requests and pushes travel, and may be late, lost or doubled. */
-import { StoreUnreachableError, UnsupportedError } from '../../src/core/errors.ts'
-import { instant } from '../../src/core/validity.ts'
-import type { CellView, Driver, Entry, LineView, Place, Push, Stop, Traits, Wake } from '../../src/driver.ts'
-import type { Answer } from '../../src/drivers/memory/store.ts'
+import { StoreUnreachableError, UnsupportedError } from '../../../holdfast/src/contract/errors.ts'
+import { instant } from '../../../holdfast/src/contract/validity.ts'
+import type {
+  CellView,
+  Driver,
+  Entry,
+  LineView,
+  Place,
+  Push,
+  Stop,
+  Traits,
+  Wake,
+} from '../../../holdfast/src/contract/driver.ts'
+import type { Answer } from '../../../holdfast/src/stores/memory/store.ts'
 import type { Machine } from './machine.ts'
 import type { Reply, Request, Server } from './server.ts'
 import type { Weather } from './weather.ts'
@@ -50,21 +60,50 @@ export class Link implements Driver {
     await this.#ask({ kind: 'leave', entry })
   }
 
-  watch(_line: string, id: string | null, wake: Wake): Stop {
+  async enterAll(entries: readonly Entry[]): Promise<Place[] | null> {
+    const since = instant(this.#machine.runtime)
+    const answers = await this.#ask({ kind: 'enterAll', entries })
+    return answers.length === 0 ? null : answers.map((answer) => ({ ...(answer as Answer), since }))
+  }
+
+  async reweigh(entry: Entry, turn: number): Promise<Place | null> {
+    const since = instant(this.#machine.runtime)
+    const [answer] = await this.#ask({ kind: 'reweigh', entry, turn })
+    return answer === null || answer === undefined ? null : { ...answer, since }
+  }
+
+  /** In force at once, or after a while, as the weather is: the caller may change its mind meanwhile. */
+  watch(_line: string, id: string | null, wake: Wake): Stop | Promise<Stop> {
     if (id === null) return () => {}
-    this.#wakes.set(id, wake)
-    return () => this.#wakes.delete(id)
+    const begin = (): Stop => {
+      this.#wakes.set(id, wake)
+      return () => this.#wakes.delete(id)
+    }
+    const { watchMs } = this.#weather
+    if (watchMs === 0) return begin()
+    return new Promise((resolve) => {
+      this.#machine.runtime.after(watchMs, () => resolve(begin()), true)
+    })
   }
 
   /** The store tells this place that it is granted. False: it is not one of ours. */
   push(push: Push): boolean {
-    if (!this.#wakes.has(push.id)) return false
+    return this.#tell(push.id, this.traits.push === 'answer' ? push : undefined)
+  }
+
+  /** The store tells this place that it was broken. */
+  broken(id: string): boolean {
+    return this.#tell(id, undefined)
+  }
+
+  #tell(id: string, push: Push | undefined): boolean {
+    if (!this.#wakes.has(id)) return false
     if (this.traits.push === 'none') return true
     for (const delayMs of this.#weather.pushes(this.#machine)) {
       this.#world.at(this.#world.now + delayMs, () =>
         this.#machine.act(() => {
           this.#world.note(`push ${this.#machine.name}`)
-          this.#wakes.get(push.id)?.(this.traits.push === 'answer' ? push : undefined)
+          this.#wakes.get(id)?.(push)
         }),
       )
     }
@@ -98,23 +137,25 @@ export class Link implements Driver {
     })
   }
 
-  // oxlint-disable-next-line require-yield -- the contract asks for an iterable, and the simulation has no people in it
-  async *list(): AsyncGenerator<LineView> {
-    throw new UnsupportedError('not simulated')
+  /** Nothing rests on it but what people see, so it does not travel. */
+  async *list(prefix: string): AsyncGenerator<LineView> {
+    yield* this.#server.views(prefix)
   }
 
   async swap(): Promise<CellView> {
     throw new UnsupportedError('not simulated')
   }
 
-  async break(): Promise<number> {
-    throw new UnsupportedError('not simulated')
+  async break(line: string): Promise<number> {
+    await this.#ask({ kind: 'break', line })
+    return 0
   }
 
   async close(): Promise<void> {}
 }
 
 function say(request: Request): string {
-  if (request.kind === 'touch') return request.entries.map((entry) => entry.id.slice(0, 4)).join(' ')
+  if (request.kind === 'break') return request.line
+  if ('entries' in request) return request.entries.map((entry) => entry.id.slice(0, 4)).join(' ')
   return `${request.entry.line} ${request.entry.id.slice(0, 4)}`
 }

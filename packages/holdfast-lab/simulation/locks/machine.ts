@@ -1,5 +1,5 @@
 /** A simulated client machine: clocks of its own, and the ways in which it can fail. */
-import type { Runtime } from '../../src/core/runtime.ts'
+import type { Runtime } from '../../../holdfast/src/contract/runtime.ts'
 import type { Rng } from './rng.ts'
 import type { World } from './world.ts'
 

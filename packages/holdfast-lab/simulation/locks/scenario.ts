@@ -1,5 +1,5 @@
 /** One run: the seed decides the programs, the lines, the faults, and when they come. */
-import { makeInstance } from '../../src/holdfast.ts'
+import { makeInstance } from '../../../holdfast/src/holdfast.ts'
 import { Actor, type Course } from './actor.ts'
 import { Checker } from './checker.ts'
 import { Link } from './link.ts'
@@ -42,6 +42,7 @@ export async function play(seed: number, onNote: World['onNote'] = null): Promis
     return new Actor(machine, hf, rng, checker, patient)
   })
   server.onGranted = (id, token) => void links.some((link) => link.push({ id, token }))
+  server.onBroken = (id) => void links.some((link) => link.broken(id))
 
   const stormEndsAt = rng.between(300, 1_500)
   for (const actor of actors) plan(rng, world, actor, courses, stormEndsAt)
@@ -76,7 +77,7 @@ export async function play(seed: number, onNote: World['onNote'] = null): Promis
 function makeCourses(rng: Rng, ttlMs: number): Course[] {
   return Array.from({ length: rng.whole(1, 2) }, (_, i) => ({
     line: `line${i}`,
-    kind: rng.pick(['mutex', 'mutex', 'rw', 'semaphore'] as const),
+    kind: rng.pick(['mutex', 'mutex', 'rw', 'rw', 'semaphore'] as const),
     permits: rng.whole(2, 4),
     options: {
       ttlMs,
@@ -92,7 +93,20 @@ function plan(rng: Rng, world: World, actor: Actor, courses: readonly Course[], 
     const course = rng.pick(courses)
     // The first tasks of all machines come together: contention from the start.
     const at = tasks === 1 ? rng.between(0, 5) : rng.between(0, stormEndsAt)
-    world.at(at, () => actor.machine.act(() => actor.begin(course)))
+    const [first, second] = courses
+    const isPair = first?.kind === 'mutex' && second?.kind === 'mutex' && rng.chance(0.4)
+    const isCrowd = course.kind === 'rw' && rng.chance(0.1)
+    world.at(at, () =>
+      actor.machine.act(() => {
+        if (isPair) actor.both([first, second])
+        else if (isCrowd) actor.crowd(course)
+        else actor.begin(course)
+      }),
+    )
+  }
+  if (rng.chance(0.1)) {
+    const course = rng.pick(courses)
+    world.at(rng.between(5, stormEndsAt), () => actor.machine.act(() => actor.break(course)))
   }
 }
 
@@ -153,7 +167,9 @@ async function judgeRest(
   ttlMs: number,
 ): Promise<void> {
   // A failover can forget a leave that was acknowledged: the place is back, and lapses.
-  const crashed = actors.some((actor) => actor.machine.crashed) || server.failedOverAt > 0
+  // A broken place stands until its lease has run out, also when its holder has left it.
+  const isBroken = server.brokenAt.size > 0
+  const crashed = isBroken || actors.some((actor) => actor.machine.crashed) || server.failedOverAt > 0
   const graceMs = crashed ? 2 * ttlMs + 3_000 : 4_000
   if (!crashed && graceMs > ttlMs / 2) return
   await world.rest(graceMs)

@@ -1,23 +1,38 @@
 /** A simulated store: the real state machine, plus restarts that forget what was acknowledged. */
-import type { Entry, Place } from '../../src/driver.ts'
-import type { Standing } from '../../src/drivers/memory/line.ts'
-import { type Answer, MemoryStore, type StoreListener } from '../../src/drivers/memory/store.ts'
+import type { Entry, LineView, Place, PlaceView } from '../../../holdfast/src/contract/driver.ts'
+import type { MemoryPlace } from '../../../holdfast/src/stores/memory/line.ts'
+import { type Answer, MemoryStore, type StoreListener } from '../../../holdfast/src/stores/memory/store.ts'
 import type { World } from './world.ts'
 
 export type Request =
   | { readonly kind: 'enter'; readonly entry: Entry; readonly wait: boolean }
   | { readonly kind: 'touch'; readonly entries: readonly Entry[] }
   | { readonly kind: 'leave'; readonly entry: Entry }
+  | { readonly kind: 'enterAll'; readonly entries: readonly Entry[] }
+  | { readonly kind: 'reweigh'; readonly entry: Entry; readonly turn: number }
+  | { readonly kind: 'break'; readonly line: string }
 
 export type Reply = (Answer | null)[]
 
 /** Microseconds of the store's clock: the floor below which no token is given out, as on Redis. */
 const floor = (now: number): bigint => BigInt(Math.floor(now * 1_000)) + 1n
 
+/** A place that was broken: it weighs until then, whatever its holder does. */
+interface Broken {
+  readonly line: string
+  readonly token: Place['token']
+  readonly weight: number
+  readonly lapsesAt: number
+}
+
 export class Server implements StoreListener {
   /** When acknowledged writes were last lost; holds from before may overlap with those from after. */
   failedOverAt = -1
   onGranted: (id: string, token: Place['token']) => void = () => {}
+  onBroken: (id: string) => void = () => {}
+  /** When a line was last broken. */
+  readonly brokenAt: Map<string, number> = new Map()
+  #broken: Broken[] = []
   readonly #world: World
   #store: MemoryStore
   readonly #log: { readonly at: number; readonly request: Request }[] = []
@@ -41,6 +56,16 @@ export class Server implements StoreListener {
     for (const { at, request } of this.#log) this.#apply(request, at)
     this.#isReplaying = false
     this.failedOverAt = this.#world.now
+    // What was broken may have been forgotten with the rest.
+    this.#broken = []
+  }
+
+  /** The weight of broken places of a line that still stand, besides the one with this token. */
+  brokenWeight(line: string, token: Place['token']): number {
+    this.#broken = this.#broken.filter(({ lapsesAt }) => lapsesAt > this.#world.now)
+    let weight = 0
+    for (const each of this.#broken) if (each.line === line && each.token !== token) weight += each.weight
+    return weight
   }
 
   /** How many places stand in all lines. */
@@ -52,11 +77,34 @@ export class Server implements StoreListener {
     return count
   }
 
-  granted(place: Standing): void {
+  /** The lines as people see them. */
+  views(prefix: string): LineView[] {
+    const { now } = this.#world
+    return this.#store.lines(prefix, now).map((line) => {
+      const all: PlaceView[] = []
+      let held = 0
+      for (let place = line.head; place !== null; place = place.next) {
+        const { token, weight, enteredAt, lapsesAt } = place
+        if (place.granted) held++
+        const times = { ageMs: now - enteredAt, leftMs: lapsesAt - now }
+        all.push({ token, weight, ...times, label: '', host: 'sim', pid: 0 })
+      }
+      return { name: line.name, capacity: line.capacity, holders: all.slice(0, held), waiters: all.slice(held) }
+    })
+  }
+
+  granted(place: MemoryPlace): void {
     if (!this.#isReplaying) this.onGranted(place.id, place.token)
   }
 
-  broken(): void {}
+  broken({ id, token, weight, lapsesAt, line }: MemoryPlace): void {
+    if (this.#isReplaying) return
+    this.brokenAt.set(line.name, this.#world.now)
+    // Broken once more by a request that came twice, it weighs once.
+    this.#broken = this.#broken.filter((each) => each.token !== token)
+    this.#broken.push({ line: line.name, token, weight, lapsesAt })
+    this.onBroken(id)
+  }
 
   changed(): void {}
 
@@ -68,6 +116,13 @@ export class Server implements StoreListener {
         return request.entries.map((entry) => this.#store.touch(entry, now))
       case 'leave':
         this.#store.leave(request.entry, 0, now)
+        return []
+      case 'enterAll':
+        return this.#store.enterAll(request.entries, now) ?? []
+      case 'reweigh':
+        return [this.#store.reweigh(request.entry, request.turn, now)]
+      case 'break':
+        this.#store.break(request.line, false, now)
         return []
       default:
         throw new Error('unknown request')

@@ -31,6 +31,8 @@ export class Weather {
   readonly faults: Map<Fault, number> = new Map()
   /** Faults that hit a call which was under way. */
   hits: number = 0
+  /** How long it takes until a watch is in force. */
+  readonly watchMs: number
   readonly #rng: Rng
   readonly #storm: number
   readonly #timeoutMs: number
@@ -39,6 +41,7 @@ export class Weather {
 
   constructor(rng: Rng, timeoutMs: number) {
     this.#rng = rng
+    this.watchMs = rng.pick([0, 0, 0, 5])
     this.#storm = rng.pick([0, 0.02, 0.05, 0.15])
     this.#timeoutMs = timeoutMs
     this.#doomed = rng.whole(1, 3)

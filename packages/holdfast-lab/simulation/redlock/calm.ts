@@ -3,19 +3,18 @@
  * must then be served by messages alone. A hand-over that takes as long as a timer of the net has lost its way. And whoever only
  * tries, on another line, leaves nothing behind: an answer of a server that the others have outvoted comes after the try has ended.
  */
-import { RedlockDriver } from '../../src/drivers/redlock/driver.ts'
-import { resolveSettings } from '../../src/drivers/redlock/options.ts'
-import type { Held } from '../../src/core/held.ts'
-import { type Holdfast, makeInstance } from '../../src/holdfast.ts'
-import { Machine } from '../sim/machine.ts'
-import { Rng } from '../sim/rng.ts'
-import type { Outcome } from '../sim/scenario.ts'
-import { type Travel, Weather } from '../sim/weather.ts'
-import { World } from '../sim/world.ts'
-import { crowdOf, Node } from './node.ts'
+import { RedlockDriver } from '../../../holdfast/src/stores/redlock/driver.ts'
+import { resolveSettings } from '../../../holdfast/src/stores/redlock/options.ts'
+import type { Held } from '../../../holdfast/src/hold/held.ts'
+import { type Holdfast, makeInstance } from '../../../holdfast/src/holdfast.ts'
+import { Machine } from '../locks/machine.ts'
+import { Rng } from '../locks/rng.ts'
+import type { Outcome } from '../locks/scenario.ts'
+import { type Travel, Weather } from '../locks/weather.ts'
+import { World } from '../locks/world.ts'
+import { crowdOf, found, Node } from './node.ts'
 import { SimWire } from './sim-wire.ts'
 
-const MARKER = 'holdfast:redlock'
 const TTL_MS = 30_000
 const DELAY_MS_MAX = 3
 /** Some twelve messages one after another. A waiter that only its timer wakes comes after 50 ms or more. */
@@ -84,7 +83,7 @@ export async function playCalm(seed: number, onNote: World['onNote'] = null): Pr
   const world = new World()
   world.onNote = onNote
   const nodes = Array.from({ length: rng.pick([3, 3, 4, 5, 5]) }, (_, i) => new Node(`n${i}`, world, rng))
-  for (const node of nodes) node.model.step('hello', [MARKER], ['init', 60_000], node.micros)
+  found(nodes, 60_000)
   const settings = resolveSettings({ nodeTimeoutMs: 1_000 }, nodes.length)
   const weather = new Calm(rng)
   const turns = new Turns(world)

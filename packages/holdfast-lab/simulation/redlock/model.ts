@@ -1,42 +1,9 @@
 /**
- * What src/drivers/redlock/lua does on one server, in TypeScript, for the simulation. Small, and compared with the real
- * scripts on a real server by test/real/redlock/model.test.ts: the same requests must get the same answers and pushes.
+ * What packages/holdfast/src/stores/redlock/lua does on one server, in TypeScript, for the simulation. Small, and compared with the real
+ * scripts on a real server by packages/holdfast-lab/test/simulation/redlock-model.real.test.ts: the same requests must get the same answers and pushes.
  */
-
-export interface Pushed {
-  readonly inbox: string
-  readonly message: string
-}
-
-interface Place {
-  readonly id: string
-  readonly priority: number
-  readonly weight: number
-  readonly capacity: number
-  readonly ttlMs: number
-  readonly inbox: string
-  lapse: number
-  voted: boolean
-  token: number
-  fixed: boolean
-  round: number
-  broken: 0 | 1 | 2
-}
-
-interface Line {
-  last: number
-  places: Place[]
-  graves: { readonly id: string; readonly until: number }[]
-  disowned: { readonly inbox: string; readonly round: number; readonly until: number }[]
-  keepUntil: number
-}
-
-interface Marker {
-  readonly run: string
-  readonly longestMs: number
-  silentUntil: number
-  latest: number
-}
+import { ModelCells } from './model-cells.ts'
+import type { Line, Marker, Place, Pushed } from './model-state.ts'
 
 type Argument = string | number | Buffer
 const AHEAD_US = 60_000_000
@@ -46,6 +13,9 @@ const STEP_BACK_MS = 250
 export class Model {
   run: string
   marker: Marker | null = null
+  /** The deployment as text, and since when (ms). */
+  servers: { readonly text: string; readonly since: number } = { text: '', since: 0 }
+  readonly #cells = new ModelCells()
   pushes: Pushed[] = []
   readonly #lines = new Map<string, Line>()
   #micros = 0
@@ -65,14 +35,19 @@ export class Model {
     switch (step) {
       case 'hello':
         return this.#hello(text)
+      case 'adopt':
+        return this.#adopt(keys[1] as string, text)
+      case 'prepare':
+      case 'accept':
+        return this.#ballot(step, keys[1] as string, text)
       case 'enter':
         return this.#enter(keys[1] as string, text)
       case 'touch':
         return this.#touch(keys.slice(1), text)
       case 'leave':
         return this.#leave(keys[1] as string, text)
-      case 'disown':
-        return this.#disown(keys[1] as string, text)
+      case 'bury':
+        return this.#buryAll(keys[1] as string, text)
       case 'yield':
         return this.#yield(keys[1] as string, text)
       case 'break':
@@ -87,6 +62,7 @@ export class Model {
   /** Everything is forgotten, as by a restart without data. */
   forget(): void {
     this.marker = null
+    this.#cells.clear()
     this.#lines.clear()
   }
 
@@ -98,49 +74,61 @@ export class Model {
     return count
   }
 
-  #silence(run: string, longestMs: number): number {
+  #silence(seal: string, part: string): number {
     const { marker } = this
     const now = this.#now
-    if (marker === null || marker.run !== run) {
-      if (run !== '') return -1
-      if (marker === null || marker.run !== this.run) return this.#keepQuiet(marker?.longestMs ?? longestMs)
+    if (marker === null) return -1
+    if (seal !== '') {
+      if (marker.run + marker.part !== seal) return -1
+    } else {
+      if (marker.part !== part) return -1
+      if (marker.run !== this.run) return this.#keepQuiet(marker)
     }
-    const known = marker as Marker
-    if (now < known.latest - STEP_BACK_MS) return this.#keepQuiet(known.longestMs)
-    if (now > known.latest + TICK_MS) known.latest = now
-    return Math.max(0, known.silentUntil - now)
+    if (now < marker.latest - STEP_BACK_MS) return this.#keepQuiet(marker)
+    if (now > marker.latest + TICK_MS) marker.latest = now
+    return Math.max(0, marker.silentUntil - now)
   }
 
-  #keepQuiet(longestMs: number): number {
-    this.marker = { run: this.run, longestMs, silentUntil: this.#now + longestMs, latest: this.#now }
+  #keepQuiet({ part, longestMs }: Pick<Marker, 'part' | 'longestMs'>): number {
+    this.marker = { run: this.run, part, longestMs, silentUntil: this.#now + longestMs, latest: this.#now }
     return longestMs
   }
 
-  #hello([mode, given]: readonly string[]): unknown[] {
+  #hello([mode]: readonly string[]): unknown[] {
     const before = this.marker
-    const longestMs = before?.longestMs ?? Number(given)
-    let isOurs = before?.run === this.run
-    if (!isOurs && mode !== 'look') {
-      const isFirst = mode === 'init' && before === null
-      this.#keepQuiet(longestMs)
-      if (isFirst && this.marker !== null) this.marker.silentUntil = 0
-      isOurs = true
-    }
-    const left = isOurs ? this.#silence(this.run, longestMs) : -1
-    const told = before === null && mode === 'look' ? 0 : longestMs
-    return [this.#micros, left, this.run, told, before === null ? 0 : 1, isOurs ? 1 : 0]
+    if (before === null) return [this.#micros, -1, this.run, 0, '', 0, '', 0]
+    if (before.run !== this.run && mode === 'join') this.#keepQuiet(before)
+    const left = this.marker?.run === this.run ? this.#silence(this.run + before.part, '') : -1
+    const { text, since } = this.servers
+    return [this.#micros, left, this.run, before.longestMs, before.part, this.#now - since, text, 0]
   }
 
-  #quarantine([run, longestMs]: readonly string[]): unknown[] {
-    const left = this.#silence(String(run), Number(longestMs))
+  #adopt(decision: string, [from = '', to = '', longest = '', how = '', text = '']: readonly string[]): unknown[] {
+    const before = this.marker
+    if ((before?.part ?? '') !== from) return [this.#micros, 0]
+    this.#keepQuiet({ part: to, longestMs: Number(longest) })
+    if (this.marker !== null && how === 'free') this.marker.silentUntil = 0
+    if (this.marker !== null && how === 'keep' && before?.run === this.run) this.marker.silentUntil = before.silentUntil
+    this.servers = { text, since: this.#now }
+    this.#cells.delete(decision)
+    return [this.#micros, 1]
+  }
+
+  #ballot(step: 'prepare' | 'accept', key: string, [seal = '', part = '', ...args]: readonly string[]): unknown[] {
+    const left = this.#silence(seal, part)
+    return [this.#micros, left, ...(left === 0 ? this.#cells[step](key, args) : [])]
+  }
+
+  #quarantine([seal = '', part = '']: readonly string[]): unknown[] {
+    const left = this.#silence(seal, part)
     if (left < 0 || this.marker === null) return [this.#micros, left]
-    return [this.#micros, this.#keepQuiet(this.marker.longestMs)]
+    return [this.#micros, this.#keepQuiet(this.marker)]
   }
 
   #enter(key: string, args: readonly string[]): unknown[] {
     const [
-      run = '',
-      longest = '',
+      seal = '',
+      part = '',
       retention = '',
       id = '',
       weight = '',
@@ -153,7 +141,7 @@ export class Model {
       wait = '',
       inbox = '',
     ] = args
-    const left = this.#silence(run, Number(longest))
+    const left = this.#silence(seal, part)
     if (left !== 0) return [this.#micros, left]
     const line = this.#load(key)
     const answer: unknown[] = [this.#micros, 0]
@@ -182,7 +170,10 @@ export class Model {
         broken: 0,
       })
       place.lapse = lapse
-      place.round = Math.max(place.round, Number(round))
+      if (Number(round) > place.round) {
+        place.round = Number(round)
+        if (!isNew && fixed === '0' && !place.fixed) this.#propose(line, place, Number(token))
+      }
       this.#settle(line, id)
       if (!place.voted && wait === '0') {
         line.places = line.places.filter((one) => one.id !== id)
@@ -199,8 +190,8 @@ export class Model {
   }
 
   #touch(keys: readonly string[], args: readonly string[]): unknown[] {
-    const [run = '', longest = '', retention = '', ...rest] = args
-    const left = this.#silence(run, Number(longest))
+    const [seal = '', part = '', retention = '', ...rest] = args
+    const left = this.#silence(seal, part)
     if (left !== 0) return [this.#micros, left]
     const answer: unknown[] = [this.#micros, 0]
     let at = 0
@@ -234,14 +225,14 @@ export class Model {
   }
 
   #leave(key: string, args: readonly string[]): unknown[] {
-    const [run = '', longest = '', retention = '', id = '', ttl = '', doubted = '', stays = '', round = ''] = args
-    const left = this.#silence(run, Number(longest))
+    const [seal = '', part = '', retention = '', id = '', ttl = '', doubted = '', stays = '', round = ''] = args
+    const left = this.#silence(seal, part)
     const line = this.#load(key)
     const place = line.places.find((one) => one.id === id)
-    if (place !== undefined && Number(stays) > 0) {
+    if (place !== undefined && Number(stays) > 0 && place.broken !== 1) {
       place.broken = 2
       place.lapse = this.#now + 1 + Number(stays)
-    } else if (place === undefined || (place.broken !== 2 && place.round <= Number(round))) {
+    } else if (place === undefined || (place.broken === 0 && place.round <= Number(round))) {
       line.places = line.places.filter((one) => one !== place)
       if (place === undefined || doubted === '1') this.#bury(line, id, Number(ttl))
     }
@@ -250,9 +241,9 @@ export class Model {
     return [this.#micros, left, place === undefined ? 0 : 1]
   }
 
-  #disown(key: string, args: readonly string[]): unknown[] {
-    const [run = '', longest = '', retention = '', inbox = '', ttl = '', ended = '', ...given] = args
-    const left = this.#silence(run, Number(longest))
+  #buryAll(key: string, args: readonly string[]): unknown[] {
+    const [seal = '', part = '', retention = '', inbox = '', ttl = '', ended = '', ...given] = args
+    const left = this.#silence(seal, part)
     const line = this.#load(key)
     const rounds = new Map<string, number>()
     for (let i = 0; i < given.length; i += 2) {
@@ -264,7 +255,7 @@ export class Model {
     const round = Math.max(Number(ended), before?.round ?? 0)
     const until = Math.max(this.#now + 1 + Number(ttl), before?.until ?? 0)
     line.disowned = [...line.disowned.filter((one) => one !== before), { inbox, round, until }]
-    const kept = line.places.filter(({ id, broken, round: its }) => broken === 2 || its > (rounds.get(id) ?? -1))
+    const kept = line.places.filter(({ id, broken, round: its }) => broken !== 0 || its > (rounds.get(id) ?? -1))
     const removed = line.places.length - kept.length
     line.places = kept
     if (left === 0) this.#settle(line, '')
@@ -273,8 +264,8 @@ export class Model {
   }
 
   #yield(key: string, args: readonly string[]): unknown[] {
-    const [run = '', longest = '', retention = '', id = '', round = ''] = args
-    const left = this.#silence(run, Number(longest))
+    const [seal = '', part = '', retention = '', id = '', round = ''] = args
+    const left = this.#silence(seal, part)
     if (left !== 0) return [this.#micros, left, 0]
     const line = this.#load(key)
     const place = line.places.find((one) => one.id === id)
@@ -286,8 +277,8 @@ export class Model {
   }
 
   #break(key: string, args: readonly string[]): unknown[] {
-    const [run = '', longest = '', retention = '', atOnce = ''] = args
-    const left = this.#silence(run, Number(longest))
+    const [seal = '', part = '', retention = '', atOnce = ''] = args
+    const left = this.#silence(seal, part)
     const line = this.#load(key)
     const broken = line.places.filter(({ voted }) => voted).toReversed()
     for (const place of broken) {
@@ -337,6 +328,12 @@ export class Model {
       place.token = proposed <= line.last || proposed > this.#micros + AHEAD_US ? line.last + 1 : proposed
     }
     line.last = Math.max(line.last, place.token)
+  }
+
+  /** A newer proposal of an owner that does not hold. */
+  #propose(line: Line, place: Place, proposed: number): void {
+    if (!place.voted) place.token = proposed
+    else if (proposed > line.last) this.#raise(line, place, proposed, false)
   }
 
   /** What its owner would hold with, beside its vote. */

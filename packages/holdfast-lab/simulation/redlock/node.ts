@@ -1,6 +1,14 @@
 /** A simulated server of the deployment: the model of its scripts, a clock of its own, and the ways in which it can fail. */
-import type { Rng } from '../sim/rng.ts'
-import type { World } from '../sim/world.ts'
+import {
+  confirmed,
+  type Deployment,
+  founded,
+  partOf,
+  serverIdOf,
+  writeDeployment,
+} from '../../../holdfast/src/stores/redlock/deployment.ts'
+import type { Rng } from '../locks/rng.ts'
+import type { World } from '../locks/world.ts'
 import { Model } from './model.ts'
 
 interface Subscriber {
@@ -20,6 +28,8 @@ export class Node {
   /** Told of every restart. */
   readonly clients: Set<() => void> = new Set()
   readonly subscribers: Set<Subscriber> = new Set()
+  /** Told when it has become one of a deployment, or was told of a change. */
+  onAdopted: () => void = () => undefined
   readonly #world: World
   readonly #rng: Rng
   readonly #rate: number
@@ -59,6 +69,7 @@ export class Node {
     if (step === 'quarantine') this.quarantines++
     const { micros } = this
     const answer = this.model.step(step, keys, args, micros)
+    if (step === 'adopt') this.onAdopted()
     const pushes = this.model.pushes.splice(0)
     reply(answer)
     for (const { inbox, message } of pushes) {
@@ -88,6 +99,19 @@ export class Node {
     if (isEmpty) this.model.forget()
     for (const tell of this.clients) tell()
   }
+}
+
+const MARKER = 'holdfast:redlock'
+
+/** Makes these servers a deployment that votes, as `holdfast redlock init` does, or did so long ago. */
+export function found(nodes: readonly Node[], maxTtlMs: number, agoMs = 0): Deployment {
+  const servers = nodes.map(({ model, name }) => ({ id: serverIdOf(model.run), where: name }))
+  const deployment = confirmed(founded('simulated', maxTtlMs, servers))
+  for (const { model, micros } of nodes) {
+    const part = partOf(deployment, serverIdOf(model.run))
+    model.step('adopt', [MARKER, ''], ['', part, maxTtlMs, 'free', writeDeployment(deployment)], micros - agoMs * 1_000)
+  }
+  return deployment
 }
 
 /** The places that stand on these servers. */

@@ -1,56 +1,39 @@
 /** One run: the seed decides the servers, the programs, the faults, and when they come. */
-import type { LockOptions } from '../../src/core/options.ts'
-import { RedlockDriver } from '../../src/drivers/redlock/driver.ts'
-import { resolveSettings } from '../../src/drivers/redlock/options.ts'
-import { makeInstance } from '../../src/holdfast.ts'
-import { Checker, type Record as Hold } from '../sim/checker.ts'
-import { Machine } from '../sim/machine.ts'
-import { Rng } from '../sim/rng.ts'
-import type { Outcome } from '../sim/scenario.ts'
-import type { Server } from '../sim/server.ts'
-import { Weather } from '../sim/weather.ts'
-import { World } from '../sim/world.ts'
+import type { LockOptions } from '../../../holdfast/src/contract/options.ts'
+import { RedlockDriver } from '../../../holdfast/src/stores/redlock/driver.ts'
+import { resolveSettings } from '../../../holdfast/src/stores/redlock/options.ts'
+import { makeInstance } from '../../../holdfast/src/holdfast.ts'
+import { Machine } from '../locks/machine.ts'
+import { Rng } from '../locks/rng.ts'
+import type { Outcome } from '../locks/scenario.ts'
+import { Weather } from '../locks/weather.ts'
+import { World } from '../locks/world.ts'
 import { playCalm } from './calm.ts'
+import { playChange } from './change.ts'
 import { Contender, type Course } from './contender.ts'
-import { crowdOf, Node } from './node.ts'
+import { Judge } from './judge.ts'
+import { crowdOf, found, Node } from './node.ts'
 import { SimWire } from './sim-wire.ts'
+import { brew } from './storm.ts'
 
-const MARKER = 'holdfast:redlock'
-
-/** Judges exclusion and tokens. Losses are told to holders, and with servers that forget they are not needless. */
-class Judge extends Checker {
-  /** A clock has jumped: two may hold, as is stated; tokens must still rise. */
-  hasJumped = false
-
-  override lost(record: Hold): void {
-    if (record.endedAt === null) this.released(record)
-  }
-
-  override effect(record: Hold): void {
-    if (!this.hasJumped) super.effect(record)
-  }
-
-  override fail(what: string): void {
-    super.fail(what)
-  }
-}
-
-/** Every so many seeds nothing goes wrong: then it is judged how long a hand-over takes. */
-const CALM_EVERY = 8
+/** Of so many seeds, in one nothing goes wrong, and it is judged how long a hand-over takes; in one the servers are changed. */
+const KINDS = 8
+const CALM = 0
+const CHANGE = 4
 
 export async function play(seed: number, onNote: World['onNote'] = null): Promise<Outcome> {
-  if (seed % CALM_EVERY === 0) return playCalm(seed, onNote)
+  if (seed % KINDS === CALM) return playCalm(seed, onNote)
+  if (seed % KINDS === CHANGE) return playChange(seed, onNote)
   const rng = new Rng(seed)
   const world = new World()
   world.onNote = onNote
   const jumps = rng.chance(0.2)
-  const server = { failedOverAt: -1 }
-  const judge = new Judge(world, server as unknown as Server)
+  const judge = new Judge(world)
   judge.hasJumped = jumps
   const ttlMs = rng.pick([300, 600, 1_200, 12_000])
   const longestMs = Math.max(rng.pick([1_200, 2_400]), ttlMs)
   const nodes = Array.from({ length: rng.pick([3, 3, 4, 5]) }, (_, i) => new Node(`n${i}`, world, rng))
-  for (const node of nodes) node.model.step('hello', [MARKER], ['init', longestMs], node.micros)
+  found(nodes, longestMs)
   const timeoutMs = rng.pick([30, 60])
   const weather = new Weather(rng, timeoutMs)
   const courses = makeCourses(rng, ttlMs)
@@ -83,7 +66,17 @@ export async function play(seed: number, onNote: World['onNote'] = null): Promis
       world.at(rng.between(0, 5), () => actor.machine.act(() => actor.begin(course, times)))
     }
   }
-  brew(rng, world, { nodes, keeper, weather, actors, ttlMs, stormEndsAt, jumps, forgets })
+  brew(rng, world, {
+    nodes,
+    keeps: (node) => node === keeper,
+    weather,
+    actors,
+    ttlMs,
+    stormEndsAt,
+    jumps,
+    forgets,
+    mostForget: true,
+  })
   world.at(stormEndsAt, () => {
     weather.isCalm = true
     for (const { machine } of actors) machine.thaw()
@@ -124,69 +117,6 @@ function makeCourses(rng: Rng, ttlMs: number): Course[] {
       ttlMs: number
     },
   }))
-}
-
-interface Stage {
-  readonly nodes: readonly Node[]
-  /** Never forgets anything. */
-  readonly keeper: Node | null
-  readonly weather: Weather
-  readonly actors: readonly Contender[]
-  readonly ttlMs: number
-  readonly stormEndsAt: number
-  readonly jumps: boolean
-  readonly forgets: boolean
-}
-
-type NodeFault = 'empty restart' | 'restart' | 'down' | 'frozen' | 'clock jump' | 'majority forgets'
-
-/** The faults that are not those of a single message. */
-function brew(rng: Rng, world: World, stage: Stage): void {
-  const { nodes, keeper, weather, actors, ttlMs, stormEndsAt, jumps, forgets } = stage
-  const count = (fault: string): void => weather.count(fault as Parameters<Weather['count']>[0])
-  for (let n = rng.whole(1, 4); n > 0; n--) {
-    const node = rng.pick(nodes)
-    const at = rng.between(1, stormEndsAt * 0.9)
-    const lastsMs = rng.between(0.1, 1.2) * Math.min(ttlMs, 1_200)
-    const kinds: NodeFault[] = forgets
-      ? ['empty restart', 'empty restart', 'down', 'frozen', 'majority forgets']
-      : ['restart', 'down', 'frozen']
-    const fault = jumps && n === 1 ? 'clock jump' : rng.pick(kinds)
-    const stepMs = rng.pick([-3_000, -400, 400, 900, 40_000])
-    const isEmpty = forgets && rng.chance(0.5)
-    world.at(at, () => {
-      count(fault)
-      world.note(`${fault} ${node.name}`)
-      if (fault === 'empty restart' || fault === 'restart') node.restart(fault === 'empty restart' && node !== keeper)
-      else if (fault === 'majority forgets') {
-        for (const one of nodes.slice(0, Math.floor(nodes.length / 2) + 1)) one.restart(one !== keeper)
-      } else if (fault === 'clock jump') node.stepClock(stepMs)
-      else if (fault === 'frozen') {
-        node.isFrozen = true
-        world.at(world.now + lastsMs, () => node.thaw())
-      } else {
-        node.isUp = false
-        world.at(world.now + lastsMs, () => node.restart(isEmpty && node !== keeper))
-      }
-    })
-  }
-  for (let n = rng.whole(0, 2); n > 0; n--) {
-    const { machine } = rng.pick(actors)
-    const fault = rng.pick(['crash', 'pause', 'suspend'] as const)
-    const lastsMs = rng.between(0.2, 1.6) * Math.min(ttlMs, 1_200)
-    // While it sleeps some servers hang up: their clocks are met anew, and only the others seem to have jumped.
-    const strangers = nodes.filter(() => fault === 'suspend' && rng.chance(0.4))
-    world.at(rng.between(1, stormEndsAt * 0.9), () => {
-      count(fault)
-      world.note(`${fault} ${machine.name}`)
-      if (fault === 'crash') machine.crashed = true
-      else {
-        machine.freeze(fault === 'suspend')
-        for (const node of strangers) world.at(world.now + lastsMs / 2, () => node.restart(false))
-        world.at(world.now + lastsMs, () => machine.thaw())
-      }
-    })
-  }
 }
 
 /** The storm is long over: everybody must have been served, and nobody silenced for the fault of a client's clock. */

@@ -1,10 +1,10 @@
 /** A client's connection to a simulated server: requests, answers and pushes travel, and may be late, lost or doubled. */
-import { StoreUnreachableError, UnsupportedError } from '../../src/core/errors.ts'
-import type { Step, Wire, WireEvents } from '../../src/drivers/redlock/wire.ts'
-import type { Machine } from '../sim/machine.ts'
-import type { Rng } from '../sim/rng.ts'
-import type { Weather } from '../sim/weather.ts'
-import type { World } from '../sim/world.ts'
+import { StoreUnreachableError } from '../../../holdfast/src/contract/errors.ts'
+import type { Step, Wire, WireEvents } from '../../../holdfast/src/stores/redlock/wire.ts'
+import type { Machine } from '../locks/machine.ts'
+import type { Rng } from '../locks/rng.ts'
+import type { Weather } from '../locks/weather.ts'
+import type { World } from '../locks/world.ts'
 import type { Node } from './node.ts'
 
 const RECONNECT_MS = 5
@@ -23,6 +23,8 @@ export class SimWire implements Wire {
   readonly where: string
   readonly keyPrefix = ''
   readonly tells = true
+  /** Nothing gets through between this client and this server. */
+  isCut = false
   readonly #world: World
   readonly #node: Node
   readonly #machine: Machine
@@ -100,7 +102,7 @@ export class SimWire implements Wire {
         // A connection delivers in order: what is late holds up what comes behind.
         link.arrivesAt = Math.max(link.arrivesAt, this.#world.now + delayMs)
         const arrive = (): void => {
-          if (nth > link.cut) return
+          if (nth > link.cut || this.isCut) return
           if (this.#dice !== null && this.#node.isFrozen) {
             // A server that goes on reads its connections in whatever order: also one that was hung up long ago, after one that is new.
             const pauseMs = this.#dice.between(0, THAW_MS)
@@ -115,7 +117,7 @@ export class SimWire implements Wire {
             this.#world.note(
               `${step} ${this.#machine.name}->${this.where} ${args.slice(2, 5).join(' ').slice(0, 60)} = ${String(answer)}`,
             )
-            if (travel.backMs === null) return
+            if (travel.backMs === null || this.isCut) return
             this.#later(travel.backMs, () => {
               if (!this.#open.delete(giveUp)) return
               cancel()
@@ -133,6 +135,7 @@ export class SimWire implements Wire {
     this.#node.subscribers.add({
       channel,
       deliver: (at, message) => {
+        if (this.isCut) return
         const text = `${at + Math.round(this.#offMs * 1_000)},${message}`
         for (const delayMs of this.#weather.pushes(this.#machine)) this.#later(delayMs, () => onMessage(text))
       },
@@ -144,9 +147,8 @@ export class SimWire implements Wire {
     return Promise.resolve()
   }
 
-  scan(): AsyncIterable<readonly string[]> {
-    throw new UnsupportedError('not simulated')
-  }
+  /** Nobody keeps cells here, so there are none to be found. */
+  async *scan(): AsyncGenerator<readonly string[]> {}
 
   close(): Promise<void> {
     return Promise.resolve()

@@ -2,13 +2,14 @@
  * The protocol of tokens alone, on the model of the servers' scripts: clients with clocks far apart take one lock in turn, one
  * request at a time in any order, and some write-backs get lost or come late. Small runs, many of them: the wrong ways to settle a token show.
  */
-import { Rng } from '../sim/rng.ts'
+import { Rng } from '../locks/rng.ts'
 import { Model } from './model.ts'
 
 /** Only the first is right. The last: what was written beside a vote stays, also after the vote was given back. */
 export type Way = 'where the vote lives' | 'any majority' | 'plain maximum' | 'for ever'
 
 const MARKER = 'g:redlock'
+const PART = '.game.1.one'
 const LINE = 'g:{line}'
 const RUN = 'r'.repeat(40)
 const START_US = 1_700_000_000_000_000
@@ -35,7 +36,7 @@ export function tokenFell(seed: number, way: Way): boolean {
   const nodes = Array.from({ length: size }, () => new Model(RUN))
   const quorum = Math.floor(size / 2) + 1
   const game: Game = { rng, nodes, quorum, way, nowUs: START_US, round: 0, late: [], latest: 0, hasFallen: false }
-  for (const node of nodes) node.step('hello', [MARKER], ['init', LONGEST_MS], START_US)
+  for (const node of nodes) node.step('adopt', [MARKER, ''], ['', PART, LONGEST_MS, 'free', ''], START_US)
   const clients = Array.from({ length: 3 }, () => play(game, rng.between(-20, 20) * 1_000_000))
   for (let steps = 0; steps < 400 && !game.hasFallen; steps++) {
     rng.pick(clients).next()
@@ -124,7 +125,7 @@ function* settle(
 function ask(game: Game, index: number, step: string, args: readonly (string | number)[]): number[] {
   game.nowUs += 1_000
   const node = game.nodes[index] as Model
-  const answer = node.step(step, [MARKER, LINE], [RUN, LONGEST_MS, 120_000, ...args], game.nowUs)
+  const answer = node.step(step, [MARKER, LINE], [RUN + PART, PART, 120_000, ...args], game.nowUs)
   node.pushes.length = 0
   return answer.slice(2) as number[]
 }

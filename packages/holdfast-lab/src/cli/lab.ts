@@ -8,11 +8,17 @@ import { jsonExhibit, jsonReport } from '../lab/json.ts'
 import { provide, runExhibit } from '../lab/run.ts'
 import { Stage } from '../lab/stage.ts'
 import { actText, endText, headText } from '../lab/text.ts'
-import { type Given, type Syntax, usage } from './args.ts'
-import { signalExit } from './exit.ts'
-import { nearest } from './nearest.ts'
-import { complain, isStyled, print } from './output.ts'
-import { table } from './table.ts'
+import {
+  complain,
+  type Given,
+  isStyled,
+  nearest,
+  print,
+  signalExit,
+  type Syntax,
+  table,
+  usage,
+} from 'holdfast/internal'
 
 export const syntax: Syntax = {
   command: 'lab',

@@ -2,7 +2,7 @@
 import { writeSync } from 'node:fs'
 import { isatty } from 'node:tty'
 import type { Progress } from '../torture/conductor/options.ts'
-import { formatDuration } from './duration.ts'
+import { formatDuration } from 'holdfast/internal'
 
 const EVERY_MS = 5_000
 

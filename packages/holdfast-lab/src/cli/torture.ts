@@ -4,7 +4,17 @@ import { existsSync, statSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { checkWhole } from '../core/check.ts'
+import {
+  checkWhole,
+  complain,
+  type Given,
+  nearest,
+  print,
+  refuseBoth,
+  signalExit,
+  type Syntax,
+  usage,
+} from 'holdfast/internal'
 import type { Backend } from '../torture/backend/backend.ts'
 import { isSpawn, SPAWNS, spawnBackend } from '../torture/backend/spawn.ts'
 import { type Judgement, judge, type Verdict } from '../torture/checker/judge.ts'
@@ -17,10 +27,6 @@ import { htmlReport } from '../torture/report/html.ts'
 import { jsonReport } from '../torture/report/json.ts'
 import { textReport } from '../torture/report/text.ts'
 import { torture } from '../torture/torture.ts'
-import { type Given, refuseBoth, type Syntax, usage } from './args.ts'
-import { signalExit } from './exit.ts'
-import { nearest } from './nearest.ts'
-import { complain, print } from './output.ts'
 import { Ticker } from './ticker.ts'
 
 export const syntax: Syntax = {

@@ -1,6 +1,5 @@
 /** A buyer: a process of its own that wants some of the goods, in one of four ways. */
-import type { Holdfast } from '../holdfast.ts'
-import { holdfast } from '../index.ts'
+import { type Holdfast, holdfast } from 'holdfast'
 import type { Answer, Ask, Errand, Request } from './messages.ts'
 
 /** Short, so that the demo is: a holder that is stopped loses the lock after this long. */

@@ -2,9 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { signalExit } from '../cli/exit.ts'
-import { isStyled, print } from '../cli/output.ts'
-import { table } from '../cli/table.ts'
+import { isStyled, print, signalExit, table } from 'holdfast/internal'
 import { CASE, type Outcome, PARTS, type Part } from './parts.ts'
 import type { Buyer } from './shop.ts'
 

@@ -1,5 +1,5 @@
 /** The four parts of the flash sale. Each forces its schedule by holding answers back: nothing is left to luck. */
-import { holdfast } from '../index.ts'
+import { holdfast } from 'holdfast'
 import type { Way } from './messages.ts'
 import { Buyer, type Tell } from './shop.ts'
 import { Stock } from './stock.ts'

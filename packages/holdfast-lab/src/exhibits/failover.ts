@@ -1,15 +1,15 @@
 /** Asynchronous replication: the primary says OK, dies, and the replica that follows it has never heard of the lock. */
-import type { Held } from '../../core/held.ts'
-import { redis } from '../../drivers/redis/index.ts'
-import { faultProxy } from '../../testbed/proxy.ts'
-import { redisAsk } from '../../testbed/redis.ts'
-import type { Server } from '../../testbed/server.ts'
-import type { Act, Exhibit } from '../exhibit.ts'
-import { orRefusal } from '../outcomes.ts'
-import { Play } from '../play.ts'
-import { linked, promoted, sentinelGroup, tellAll } from '../sentinels.ts'
-import type { Stage } from '../stage.ts'
-import { writeInTurn } from '../turns.ts'
+import type { Held } from 'holdfast'
+import { redis } from 'holdfast/redis'
+import { faultProxy } from '../testbed/proxy.ts'
+import { redisAsk } from '../testbed/redis.ts'
+import type { Server } from '../testbed/server.ts'
+import type { Act, Exhibit } from '../lab/exhibit.ts'
+import { orRefusal } from '../lab/outcomes.ts'
+import { Play } from '../lab/play.ts'
+import { linked, promoted, sentinelGroup, tellAll } from '../lab/sentinels.ts'
+import type { Stage } from '../lab/stage.ts'
+import { writeInTurn } from '../lab/turns.ts'
 
 const TTL_MS = 60_000
 

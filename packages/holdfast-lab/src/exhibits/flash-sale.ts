@@ -1,10 +1,10 @@
 /** A holder outlives its ttl and frees another's lock: one pause, and from then on everything is sold twice. */
-import type { Held } from '../../core/held.ts'
-import { redisGuard } from '../../fence/index.ts'
-import { ActorError } from '../actor/actor.ts'
-import type { Act, Exhibit } from '../exhibit.ts'
-import { type End, Play } from '../play.ts'
-import type { Stage } from '../stage.ts'
+import type { Held } from 'holdfast'
+import { redisGuard } from 'holdfast/fence'
+import { ActorError } from '../lab/actor/actor.ts'
+import type { Act, Exhibit } from '../lab/exhibit.ts'
+import { type End, Play } from '../lab/play.ts'
+import type { Stage } from '../lab/stage.ts'
 
 const TTL_MS = 500
 const LONG_MS = 30_000

@@ -1,8 +1,8 @@
 /** GET, compare, DEL: the owner is checked in one step, and the key deleted in the next, when it may be another's. */
-import type { Act, Exhibit } from '../exhibit.ts'
-import type { Hand } from '../hand.ts'
-import { Play } from '../play.ts'
-import type { Stage } from '../stage.ts'
+import type { Act, Exhibit } from '../lab/exhibit.ts'
+import type { Hand } from '../lab/hand.ts'
+import { Play } from '../lab/play.ts'
+import type { Stage } from '../lab/stage.ts'
 
 const TTL_MS = 300
 /** Nobody but A may lapse while we look. */

@@ -1,9 +1,9 @@
 /** SETNX with the time of its end as the value, and GETSET by whoever finds that time past. */
-import { system } from '../../system.ts'
-import type { Act, Exhibit } from '../exhibit.ts'
-import type { Hand } from '../hand.ts'
-import { Play } from '../play.ts'
-import type { Stage } from '../stage.ts'
+import { system } from 'holdfast/internal'
+import type { Act, Exhibit } from '../lab/exhibit.ts'
+import type { Hand } from '../lab/hand.ts'
+import { Play } from '../lab/play.ts'
+import type { Stage } from '../lab/stage.ts'
 
 const TTL_MS = 30_000
 /** How much the clock of B is ahead. */

@@ -1,8 +1,8 @@
 /** The herd on etcd: all watch the one key, and all try to create it when it goes. */
-import { etcd } from '../../drivers/etcd/index.ts'
-import { addresses, etcdClient, etcdServers } from '../ensembles.ts'
-import type { Exhibit } from '../exhibit.ts'
-import { fixedKeyAct, lineAct } from '../herd.ts'
+import { etcd } from 'holdfast/etcd'
+import { addresses, etcdClient, etcdServers } from '../lab/ensembles.ts'
+import type { Exhibit } from '../lab/exhibit.ts'
+import { fixedKeyAct, lineAct } from '../lab/herd.ts'
 
 export const herdEtcd: Exhibit = {
   name: 'herd-etcd',

@@ -1,8 +1,8 @@
 /** The herd on Redis: a release is told to all who wait, and all of them ask. */
-import { redis } from '../../drivers/redis/index.ts'
-import type { Exhibit } from '../exhibit.ts'
-import { fixedKeyAct, lineAct } from '../herd.ts'
-import { Play } from '../play.ts'
+import { redis } from 'holdfast/redis'
+import type { Exhibit } from '../lab/exhibit.ts'
+import { fixedKeyAct, lineAct } from '../lab/herd.ts'
+import { Play } from '../lab/play.ts'
 
 const TTL_MS = 60_000
 

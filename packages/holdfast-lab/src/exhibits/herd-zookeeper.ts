@@ -1,9 +1,9 @@
 /** The herd on ZooKeeper: all watch the one node, and all try to create it when it goes. */
-import { isZooKeeperError, ZooKeeperClient } from '../../drivers/zookeeper/client/index.ts'
-import { zookeeper } from '../../drivers/zookeeper/index.ts'
-import { addresses, zookeeperServers } from '../ensembles.ts'
-import type { Exhibit } from '../exhibit.ts'
-import { fixedKeyAct, lineAct } from '../herd.ts'
+import { isZooKeeperError, ZooKeeperClient } from 'holdfast/internal'
+import { zookeeper } from 'holdfast/zookeeper'
+import { addresses, zookeeperServers } from '../lab/ensembles.ts'
+import type { Exhibit } from '../lab/exhibit.ts'
+import { fixedKeyAct, lineAct } from '../lab/herd.ts'
 
 export const herdZookeeper: Exhibit = {
   name: 'herd-zookeeper',

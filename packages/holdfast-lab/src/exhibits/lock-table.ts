@@ -1,9 +1,9 @@
 /** A lock table with a unique index and no expiry: a row is the lock, and a dead client's row stays. */
-import { change, connect, mariadb, rows } from '../database.ts'
-import type { Act, Exhibit } from '../exhibit.ts'
-import { orphan } from '../orphan.ts'
-import { Play } from '../play.ts'
-import type { Stage } from '../stage.ts'
+import { change, connect, mariadb, rows } from '../lab/database.ts'
+import type { Act, Exhibit } from '../lab/exhibit.ts'
+import { orphan } from '../lab/orphan.ts'
+import { Play } from '../lab/play.ts'
+import type { Stage } from '../lab/stage.ts'
 
 const TTL_MS = 500
 const TRIES = 4

@@ -1,11 +1,11 @@
 /** The job that takes longer than its lock: with and without a watchdog, with and without fencing. */
-import { HoldfastError, LockLostError } from '../../core/errors.ts'
-import { redisGuard } from '../../fence/index.ts'
-import { KEEP } from '../../torture/mutants/bench.ts'
-import { ActorError } from '../actor/actor.ts'
-import type { Act, Exhibit } from '../exhibit.ts'
-import { type End, Play } from '../play.ts'
-import type { Stage } from '../stage.ts'
+import { HoldfastError, LockLostError } from 'holdfast'
+import { redisGuard } from 'holdfast/fence'
+import { KEEP } from '../torture/mutants/bench.ts'
+import { ActorError } from '../lab/actor/actor.ts'
+import type { Act, Exhibit } from '../lab/exhibit.ts'
+import { type End, Play } from '../lab/play.ts'
+import type { Stage } from '../lab/stage.ts'
 
 const SHORT_MS = 300
 /** Long enough for a loaded machine to renew in time. */

@@ -1,8 +1,8 @@
 /** EXPIRE is sent by whoever asks, also by those who did not get the lock. */
-import type { Act, Exhibit } from '../exhibit.ts'
-import type { Holdfast } from '../../holdfast.ts'
-import { Play } from '../play.ts'
-import type { Stage } from '../stage.ts'
+import type { Act, Exhibit } from '../lab/exhibit.ts'
+import type { Holdfast } from 'holdfast'
+import { Play } from '../lab/play.ts'
+import type { Stage } from '../lab/stage.ts'
 
 const TTL_MS = 1_000
 const POLL_MS = 200

@@ -1,9 +1,9 @@
 /** One of three etcd members is cut off: it must grant nothing, and its holder must know in time. */
-import type { EtcdClient } from '../../drivers/etcd/client/index.ts'
-import { addresses, etcdClient, etcdEnsemble } from '../ensembles.ts'
-import type { Act, Exhibit } from '../exhibit.ts'
-import { minorityActs, type Side } from '../minority.ts'
-import type { Stage } from '../stage.ts'
+import type { EtcdClient } from 'holdfast/internal'
+import { addresses, etcdClient, etcdEnsemble } from '../lab/ensembles.ts'
+import type { Act, Exhibit } from '../lab/exhibit.ts'
+import { minorityActs, type Side } from '../lab/minority.ts'
+import type { Stage } from '../lab/stage.ts'
 
 const TTL_MS = 3_000
 const PATIENCE_MS = 1_500

@@ -1,10 +1,10 @@
 /** One of three ZooKeeper servers is cut off: it must grant nothing, and its holder must know in time. */
-import { isZooKeeperError, ZooKeeperClient } from '../../drivers/zookeeper/client/index.ts'
-import { addresses, zookeeperEnsemble } from '../ensembles.ts'
-import type { Act, Exhibit } from '../exhibit.ts'
-import { minorityActs, type Side } from '../minority.ts'
-import type { Stage } from '../stage.ts'
-import type { Server } from '../../testbed/server.ts'
+import { isZooKeeperError, ZooKeeperClient } from 'holdfast/internal'
+import { addresses, zookeeperEnsemble } from '../lab/ensembles.ts'
+import type { Act, Exhibit } from '../lab/exhibit.ts'
+import { minorityActs, type Side } from '../lab/minority.ts'
+import type { Stage } from '../lab/stage.ts'
+import type { Server } from '../testbed/server.ts'
 
 const TTL_MS = 1_500
 const PATIENCE_MS = 1_500

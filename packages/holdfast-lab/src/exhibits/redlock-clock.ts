@@ -1,7 +1,7 @@
 /** Redlock, and the clock of one server jumps forward: its vote lapses early, and another client gets it. */
-import { bareMajorityActs } from '../bare-majority.ts'
-import { council, requireClock } from '../council.ts'
-import type { Exhibit } from '../exhibit.ts'
+import { bareMajorityActs } from '../lab/bare-majority.ts'
+import { council, requireClock } from '../lab/council.ts'
+import type { Exhibit } from '../lab/exhibit.ts'
 
 const JUMP_MS = 60_000
 
@@ -13,6 +13,7 @@ export const redlockClock: Exhibit = {
   lesson:
     'Redis leases follow a wall clock. Holdfast refuses a server whose clock is far from the others’ and silences one that jumped; if a majority jumps at once, two may hold.',
   servers: ['redis'],
+  tools: ['compiler'],
   kind: 'deterministic',
   async run(stage) {
     requireClock((await council(stage)).clock)

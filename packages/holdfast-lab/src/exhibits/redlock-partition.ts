@@ -1,10 +1,10 @@
 /** Redlock in a partition in which no client reaches a majority: nobody gets it, for as long as that lasts. */
-import { HoldfastError, StoreUnreachableError } from '../../core/errors.ts'
-import { Classic, council, cutOff, deployment, redlockUrl, wayIn } from '../council.ts'
-import type { Act, Exhibit } from '../exhibit.ts'
-import { orNull, orRefusal } from '../outcomes.ts'
-import { Play } from '../play.ts'
-import type { Stage } from '../stage.ts'
+import { HoldfastError, StoreUnreachableError } from 'holdfast'
+import { Classic, council, cutOff, deployment, redlockUrl, wayIn } from '../lab/council.ts'
+import type { Act, Exhibit } from '../lab/exhibit.ts'
+import { orNull, orRefusal } from '../lab/outcomes.ts'
+import { Play } from '../lab/play.ts'
+import type { Stage } from '../lab/stage.ts'
 
 const TTL_MS = 10_000
 const TRIES = 3

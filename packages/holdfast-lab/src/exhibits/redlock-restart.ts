@@ -1,7 +1,7 @@
 /** Redlock, and one server restarts without its data: it votes again, for somebody else. */
-import type { Server } from '../../testbed/server.ts'
-import { bareMajorityActs } from '../bare-majority.ts'
-import type { Exhibit } from '../exhibit.ts'
+import type { Server } from '../testbed/server.ts'
+import { bareMajorityActs } from '../lab/bare-majority.ts'
+import type { Exhibit } from '../lab/exhibit.ts'
 
 export const redlockRestart: Exhibit = {
   name: 'redlock-restart',

@@ -1,11 +1,11 @@
 /** Redlock, and three clients that ask at once: each gets some votes, and nobody a majority. */
-import { until } from '../../testbed/until.ts'
-import { Random } from '../../torture/random.ts'
-import { Classic, council, deployment, redlockUrl, type Way, wayIn } from '../council.ts'
-import type { Act, Exhibit } from '../exhibit.ts'
-import { orNull } from '../outcomes.ts'
-import { Play } from '../play.ts'
-import type { Stage } from '../stage.ts'
+import { until } from '../testbed/until.ts'
+import { Random } from '../torture/random.ts'
+import { Classic, council, deployment, redlockUrl, type Way, wayIn } from '../lab/council.ts'
+import type { Act, Exhibit } from '../lab/exhibit.ts'
+import { orNull } from '../lab/outcomes.ts'
+import { Play } from '../lab/play.ts'
+import type { Stage } from '../lab/stage.ts'
 
 const TTL_MS = 10_000
 const WAIT_MS = 20_000

@@ -1,8 +1,8 @@
 /** SETNX, then EXPIRE, and a crash between the two. */
-import type { Act, Exhibit } from '../exhibit.ts'
-import { orphan } from '../orphan.ts'
-import { Play } from '../play.ts'
-import type { Stage } from '../stage.ts'
+import type { Act, Exhibit } from '../lab/exhibit.ts'
+import { orphan } from '../lab/orphan.ts'
+import { Play } from '../lab/play.ts'
+import type { Stage } from '../lab/stage.ts'
 
 const TTL_MS = 1_000
 const TRIES = 4

@@ -1,12 +1,12 @@
 /** Split brain: a primary that was silent for a moment comes back beside the one that was promoted, and both grant. */
-import { redis } from '../../drivers/redis/index.ts'
-import { HoldfastError } from '../../core/errors.ts'
-import type { Act, Exhibit } from '../exhibit.ts'
-import { orRefusal } from '../outcomes.ts'
-import { Play } from '../play.ts'
-import { confirming, promoted, sentinelGroup, tellAll, warmUp } from '../sentinels.ts'
-import type { Stage } from '../stage.ts'
-import { writeInTurn } from '../turns.ts'
+import { redis } from 'holdfast/redis'
+import { HoldfastError } from 'holdfast'
+import type { Act, Exhibit } from '../lab/exhibit.ts'
+import { orRefusal } from '../lab/outcomes.ts'
+import { Play } from '../lab/play.ts'
+import { confirming, promoted, sentinelGroup, tellAll, warmUp } from '../lab/sentinels.ts'
+import type { Stage } from '../lab/stage.ts'
+import { writeInTurn } from '../lab/turns.ts'
 
 const TTL_MS = 60_000
 const CONFIRM_MS = 3_000

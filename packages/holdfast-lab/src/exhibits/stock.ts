@@ -1,10 +1,10 @@
 /** Get-and-compare under a lock, against one atomic decrement without any. */
-import { StaleTokenError } from '../../core/errors.ts'
-import { script } from '../../drivers/redis/wire/index.ts'
-import { redisGuard } from '../../fence/index.ts'
-import type { Act, Exhibit } from '../exhibit.ts'
-import { Play } from '../play.ts'
-import type { Stage } from '../stage.ts'
+import { StaleTokenError } from 'holdfast'
+import { script } from 'holdfast/internal'
+import { redisGuard } from 'holdfast/fence'
+import type { Act, Exhibit } from '../lab/exhibit.ts'
+import { Play } from '../lab/play.ts'
+import type { Stage } from '../lab/stage.ts'
 
 const TTL_MS = 300
 const LONG_MS = 30_000

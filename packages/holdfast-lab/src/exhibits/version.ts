@@ -1,10 +1,10 @@
 /** The optimistic version as it should be: nobody locks, and whoever was overtaken starts over. */
 import type { Connection } from 'mysql2/promise'
-import { optimistic } from '../../optimistic/index.ts'
-import { change, connect, mariadb, rows } from '../database.ts'
-import type { Act, Exhibit } from '../exhibit.ts'
-import { Play } from '../play.ts'
-import type { Stage } from '../stage.ts'
+import { optimistic } from 'holdfast/optimistic'
+import { change, connect, mariadb, rows } from '../lab/database.ts'
+import type { Act, Exhibit } from '../lab/exhibit.ts'
+import { Play } from '../lab/play.ts'
+import type { Stage } from '../lab/stage.ts'
 
 /** The case of the tutorial: ten in stock, A wants six and B five. */
 const CASE = { stock: 10, A: 6, B: 5 } as const

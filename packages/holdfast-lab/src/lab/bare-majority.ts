@@ -1,5 +1,5 @@
 /** A holds by a bare majority of five, and one of the three that voted for it forgets: the classic algorithm, and ours. */
-import { HoldfastError } from '../core/errors.ts'
+import { HoldfastError } from 'holdfast'
 import { Classic, type Council, council, cutOff, deployment, redlockUrl, wayIn } from './council.ts'
 import { addresses } from './ensembles.ts'
 import type { Act } from './exhibit.ts'

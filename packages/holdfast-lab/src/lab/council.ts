@@ -1,5 +1,5 @@
 /** Five independent Redis servers, the classic Redlock on them by hand, and ways in that can be cut one by one. */
-import { initRedlock } from '../drivers/redlock/index.ts'
+import { initRedlock } from 'holdfast/redlock'
 import { TestbedError } from '../testbed/error.ts'
 import type { FaultProxy } from '../testbed/proxy.ts'
 import type { Server } from '../testbed/server.ts'

@@ -1,6 +1,6 @@
 /** A MariaDB server, and connections to it by hand. */
 import type { Connection, ResultSetHeader, RowDataPacket } from 'mysql2/promise'
-import { missingClient } from '../drivers/sql/missing.ts'
+import { missingClient } from 'holdfast/internal'
 import type { Server } from '../testbed/server.ts'
 import type { Stage } from './stage.ts'
 

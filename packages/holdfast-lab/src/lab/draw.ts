@@ -1,5 +1,5 @@
 /** Draws a timeline with letters: one row for each client, and below it what happened. */
-import { printable, width as widthOf } from '../cli/table.ts'
+import { printable, width as widthOf } from 'holdfast/internal'
 import { makeScale, type Scale } from './scale.ts'
 import { type Moment, overlaps, type Span, type Timeline } from './timeline.ts'
 

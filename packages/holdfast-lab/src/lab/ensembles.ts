@@ -1,5 +1,5 @@
 /** Three etcd members and three ZooKeeper servers, of which one can be cut off from the others and not from its clients. */
-import { EtcdClient } from '../drivers/etcd/client/index.ts'
+import { EtcdClient } from 'holdfast/internal'
 import { PeerLinks } from '../testbed/peer-links.ts'
 import { type FaultProxy, faultProxy } from '../testbed/proxy.ts'
 import type { Server } from '../testbed/server.ts'
@@ -94,13 +94,13 @@ export function zookeeperServers(stage: Stage): Promise<ZookeeperGroup> {
   return stage.shared('zookeeper', async () => {
     const proxies: FaultProxy[] = []
     stage.atEnd(() => Promise.all(proxies.map((proxy) => proxy.close())))
-    const quorumPort = async (from: number, _to: number, port: number): Promise<number> => {
-      if (from !== 1) return port
+    const peerPort = async (from: number, _to: number, port: number, use: 'quorum' | 'election'): Promise<number> => {
+      if (from !== 1 || use === 'election') return port
       const proxy = await faultProxy({ port })
       proxies.push(proxy)
       return proxy.port
     }
-    const { servers } = await (await stage.bed()).zookeeper(3, { quorumPort })
+    const { servers } = await (await stage.bed()).zookeeper(3, { peerPort })
     return { servers, proxies }
   })
 }

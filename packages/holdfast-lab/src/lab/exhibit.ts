@@ -1,5 +1,5 @@
 /** An exhibit of the lab: a recipe, the schedule that breaks it, and the same schedule with Holdfast. */
-import type { ServerKind } from '../testbed/find.ts'
+import type { ServerKind, ToolKind } from '../testbed/needs.ts'
 import type { Stage } from './stage.ts'
 import type { Timeline } from './timeline.ts'
 
@@ -55,6 +55,8 @@ export interface Exhibit {
   readonly lesson: string
   /** The servers that it needs. */
   readonly servers: readonly ServerKind[]
+  /** What it needs besides; default nothing. */
+  readonly tools?: readonly ToolKind[]
   /** 'deterministic': its schedule is forced step by step. 'statistical': what happens is counted, and the count varies. */
   readonly kind: 'deterministic' | 'statistical'
   run(stage: Stage): Promise<readonly Act[]>

@@ -1,5 +1,5 @@
 /** A client that follows a recipe by hand: plain Redis commands, each of them written into the act. */
-import { Connection, parseRedisUrl, type Reply, type Script } from '../drivers/redis/wire/index.ts'
+import { Connection, parseRedisUrl, type Reply, type Script } from 'holdfast/internal'
 import type { Play } from './play.ts'
 
 /** Beyond this a server counts as silent; the recipes of Redlock say 5 to 50 ms for leases of 10 s. */

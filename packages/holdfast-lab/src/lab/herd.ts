@@ -1,6 +1,5 @@
 /** Fifty wait for one lock: how often is anybody woken until all have been served? By a fixed key, and by a line. */
-import type { Driver } from '../driver.ts'
-import type { Holdfast } from '../holdfast.ts'
+import type { Driver, Holdfast } from 'holdfast'
 import type { Act } from './exhibit.ts'
 import { Play } from './play.ts'
 import type { Stage } from './stage.ts'

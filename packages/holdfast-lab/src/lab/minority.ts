@@ -1,6 +1,5 @@
 /** What the two consensus stores have in common when one of three servers is cut off: the same acts, on either. */
-import { HoldfastError } from '../core/errors.ts'
-import type { Holdfast } from '../holdfast.ts'
+import { type Holdfast, HoldfastError } from 'holdfast'
 import type { Ensemble } from './ensembles.ts'
 import type { Act } from './exhibit.ts'
 import { orRefusal } from './outcomes.ts'

@@ -1,6 +1,5 @@
 /** What an attempt came to, where more than one outcome is worth showing. */
-import { AcquireTimeoutError, HoldfastError } from '../core/errors.ts'
-import type { Held } from '../core/held.ts'
+import { AcquireTimeoutError, type Held, HoldfastError } from 'holdfast'
 
 /** null: not in time, since others have it. */
 export async function orNull(acquiring: Promise<Held>): Promise<Held | null> {

@@ -1,7 +1,7 @@
 /** Runs one exhibit, and says whether it showed what it says. */
-import { installServers, missing } from '../testbed/require.ts'
+import { install, missing } from '../testbed/require.ts'
 import { TestbedError } from '../testbed/error.ts'
-import { packagesOf, type ServerKind } from '../testbed/find.ts'
+import { type Kind, packagesOf } from '../testbed/needs.ts'
 import { versionOf } from '../torture/backend/versions.ts'
 import type { Exhibit, Report } from './exhibit.ts'
 import type { Stage } from './stage.ts'
@@ -22,12 +22,12 @@ export async function runExhibit(exhibit: Exhibit, stage: Stage): Promise<Report
   }
 }
 
-/** Makes sure of the servers that these exhibits need; with `install` those that are missing are installed, which needs root. */
-export async function provide(exhibits: readonly Exhibit[], install: boolean): Promise<void> {
-  const kinds: readonly ServerKind[] = [...new Set(exhibits.flatMap(({ servers }) => servers))]
+/** Makes sure of what these exhibits need; with `mayInstall` those that are missing are installed, which needs root. */
+export async function provide(exhibits: readonly Exhibit[], mayInstall: boolean): Promise<void> {
+  const kinds = [...new Set(exhibits.flatMap(({ servers, tools = [] }): Kind[] => [...servers, ...tools]))]
   const absent = await missing(kinds)
   if (absent.length === 0) return
-  if (install) await installServers(absent)
+  if (mayInstall) await install(absent)
   else {
     throw new TestbedError(
       `not installed: ${absent.join(', ')}; Debian has it in: ${packagesOf(absent).join(' ')} (as root, --install installs it)`,

@@ -1,5 +1,5 @@
 /** A Redis primary with replicas and Sentinels, for exhibits that break it: each has a group of its own. */
-import type { Holdfast } from '../holdfast.ts'
+import type { Holdfast } from 'holdfast'
 import { redisAsk } from '../testbed/redis.ts'
 import type { SentinelGroup } from '../testbed/sentinel.ts'
 import type { Server } from '../testbed/server.ts'

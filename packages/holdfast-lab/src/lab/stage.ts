@@ -1,7 +1,5 @@
 /** Where exhibits are run: real servers, started when first asked for and shared by all that follow, and what each exhibit opens on them. */
-import type { HoldfastOptions } from '../core/options.ts'
-import type { Holdfast } from '../holdfast.ts'
-import { holdfast } from '../index.ts'
+import { type Holdfast, holdfast, type HoldfastOptions } from 'holdfast'
 import type { Server } from '../testbed/server.ts'
 import { type Testbed, testbed } from '../testbed/testbed.ts'
 import { Clocks } from '../torture/backend/clock.ts'

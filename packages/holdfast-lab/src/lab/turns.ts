@@ -1,7 +1,6 @@
 /** Two who both believe that they hold: each writes in turn, to something that checks the token or does not. */
-import { StaleTokenError } from '../core/errors.ts'
-import type { Held } from '../core/held.ts'
-import { redisGuard } from '../fence/index.ts'
+import { type Held, StaleTokenError } from 'holdfast'
+import { redisGuard } from 'holdfast/fence'
 import type { Act } from './exhibit.ts'
 import type { Play } from './play.ts'
 import type { Stage } from './stage.ts'

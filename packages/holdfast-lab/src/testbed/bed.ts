@@ -1,9 +1,10 @@
 /** What a kind of server is given by the testbed it is started in. */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { UsageError } from '../core/errors.ts'
-import type { Found, ServerKind } from './find.ts'
+import { UsageError } from 'holdfast'
+import type { Found } from './find.ts'
 import type { Janitor } from './janitor.ts'
+import type { ServerKind } from './needs.ts'
 import { type Recipe, Server } from './server.ts'
 
 /** What every kind takes. */

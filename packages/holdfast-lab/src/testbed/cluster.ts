@@ -1,5 +1,6 @@
 /** A Redis Cluster: three primaries, each with one replica. */
 import { addresses, type Bed, type Group } from './bed.ts'
+import type { Identity } from './certificates.ts'
 import { freePorts } from './port.ts'
 import { type RedisOptions, redisAsk, redisServer } from './redis.ts'
 import type { Server } from './server.ts'
@@ -29,16 +30,18 @@ export async function startCluster(bed: Bed, o: ClusterOptions = {}): Promise<Gr
   }
   await bed.startAll(servers)
   const nodes = servers.map((server) => `127.0.0.1:${server.port}`)
-  await runTool(found.path('redis-cli'), ['--cluster', 'create', ...nodes, '--cluster-replicas', '1', '--cluster-yes'])
+  const tls = o.tls === undefined ? [] : ['--tls', '--cacert', o.tls.caFile]
+  const create = ['--cluster', 'create', ...nodes, '--cluster-replicas', '1', '--cluster-yes']
+  await runTool(found.path('redis-cli'), [...tls, ...create])
   for (const server of servers) {
-    await until(() => expectWhole(server), { what: `${server.name} sees the whole cluster` })
+    await until(() => expectWhole(server, o.tls?.pem), { what: `${server.name} sees the whole cluster` })
   }
   return { url: `redis+cluster://${addresses(servers)}`, servers }
 }
 
-async function expectWhole(server: Server): Promise<void> {
-  const info = await redisAsk(server.port, '', ['CLUSTER', 'INFO'])
-  const nodes = await redisAsk(server.port, '', ['CLUSTER', 'NODES'])
+async function expectWhole(server: Server, tls: Identity['pem'] | undefined): Promise<void> {
+  const info = await redisAsk(server.port, '', ['CLUSTER', 'INFO'], tls)
+  const nodes = await redisAsk(server.port, '', ['CLUSTER', 'NODES'], tls)
   const replicas = nodes.match(/ (myself,)?slave .* connected/g)?.length ?? 0
   const whole = info.includes('cluster_state:ok') && info.includes('cluster_slots_ok:16384')
   if (!whole || replicas !== NODES / 2) throw new Error(`not whole yet: ${replicas} replicas`)

@@ -1,36 +1,13 @@
-/** Finds the programs of each kind of server, in PATH and where Debian puts them. */
+/** Finds the programs of each kind, in PATH and where Debian puts them. */
 import { access, constants, readdir, realpath } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
-import { UsageError } from '../core/errors.ts'
+import { UsageError } from 'holdfast'
 import { isErrno } from './errno.ts'
+import { type Kind, needsOf, type ServerKind } from './needs.ts'
 import { runTool } from './tool.ts'
 
-/** A kind of server that the testbed can start. */
-export type ServerKind = 'redis' | 'etcd' | 'zookeeper' | 'postgres' | 'pgbouncer' | 'mariadb'
-
-interface Needs {
-  /** Programs; the first one is asked for its version. */
-  readonly programs: readonly string[]
-  /** Java archives, which have no version to ask for but one in their name. */
-  readonly archives?: readonly string[]
-  /** Debian packages that bring all this. */
-  readonly packages: readonly string[]
-}
-
-const NEEDS: Readonly<Record<ServerKind, Needs>> = {
-  redis: { programs: ['redis-server', 'redis-cli'], packages: ['redis-server'] },
-  etcd: { programs: ['etcd', 'etcdctl'], packages: ['etcd-server', 'etcd-client'] },
-  zookeeper: {
-    programs: ['java'],
-    archives: ['zookeeper.jar', 'slf4j-simple.jar'],
-    packages: ['zookeeper', 'default-jre-headless'],
-  },
-  postgres: { programs: ['postgres', 'initdb'], packages: ['postgresql'] },
-  pgbouncer: { programs: ['pgbouncer'], packages: ['pgbouncer'] },
-  mariadb: { programs: ['mariadbd', 'mariadb-install-db'], packages: ['mariadb-server'] },
-}
-
 const ARCHIVES = '/usr/share/java'
+const MODULES = '/usr/lib/python3/dist-packages'
 
 /** What was found of one kind. */
 export interface Found {
@@ -40,34 +17,29 @@ export interface Found {
   path(name: string): string
 }
 
-/** All kinds, in the order in which they are started. */
-export const serverKinds: readonly ServerKind[] = Object.keys(NEEDS) as ServerKind[]
-
-export function isServerKind(name: string): name is ServerKind {
-  return Object.hasOwn(NEEDS, name)
-}
-
-/** The Debian packages that bring these kinds. */
-export function packagesOf(kinds: readonly ServerKind[]): string[] {
-  return kinds.flatMap((kind) => NEEDS[kind].packages)
-}
-
-/** Everything that the kind needs; null if any of it is missing. */
+/** Everything that the server needs; null if any of it is missing. */
 export async function find(kind: ServerKind): Promise<Found | null> {
-  const needs = NEEDS[kind]
-  const paths = new Map<string, string>()
-  const folders = await programFolders()
-  for (const name of needs.programs) paths.set(name, (await firstWith(folders, name, constants.X_OK)) ?? '')
-  for (const name of needs.archives ?? []) paths.set(name, (await firstWith([ARCHIVES], name, constants.R_OK)) ?? '')
-  if ([...paths.values()].includes('')) return null
+  const paths = await look(kind)
+  if (paths === null) return null
   const path = (name: string): string => {
     const known = paths.get(name)
     if (known === undefined) throw new UsageError(`${name} is not among what ${kind} needs`)
     return known
   }
-  const [program = '', archive] = [needs.programs[0], needs.archives?.[0]]
+  const { programs: [program = ''] = [], archives: [archive] = [] } = needsOf(kind)
   const version = archive === undefined ? await askVersion(path(program)) : await namedVersion(path(archive))
   return { kind, version, path }
+}
+
+/** Where everything is that the kind needs, by name; null if any of it is missing. */
+export async function look(kind: Kind): Promise<ReadonlyMap<string, string> | null> {
+  const { programs = [], archives = [], modules = [] } = needsOf(kind)
+  const paths = new Map<string, string>()
+  const folders = await programFolders()
+  for (const name of programs) paths.set(name, (await firstWith(folders, name, constants.X_OK)) ?? '')
+  for (const name of archives) paths.set(name, (await firstWith([ARCHIVES], name, constants.R_OK)) ?? '')
+  for (const name of modules) paths.set(name, (await firstWith([MODULES], name, constants.R_OK)) ?? '')
+  return [...paths.values()].includes('') ? null : paths
 }
 
 async function programFolders(): Promise<string[]> {

@@ -1,7 +1,7 @@
 /** `npm run testbed [-- names… --install]`: starts real servers, prints their URLs one a line, and stops them on Ctrl-C. */
-import { HoldfastError, UsageError } from '../core/errors.ts'
-import type { ServerKind } from './find.ts'
-import { installServers, missing } from './require.ts'
+import { HoldfastError, UsageError } from 'holdfast'
+import type { ServerKind } from './needs.ts'
+import { install, missing } from './require.ts'
 import { type Testbed, testbed } from './testbed.ts'
 
 interface Stage {
@@ -39,7 +39,7 @@ async function main(args: readonly string[]): Promise<void> {
     return stage
   })
   const absent = await missing([...new Set(stages.map(({ kind }) => kind))])
-  if (absent.length > 0 && args.includes('--install')) await installServers(absent)
+  if (absent.length > 0 && args.includes('--install')) await install(absent)
   const bed = await testbed()
   const stop = new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve())

@@ -9,6 +9,8 @@ import { otherUser } from './user.ts'
 export interface PostgresOptions extends StartOptions {
   /** Whether commits reach the disk before they are answered; default false, since only a loss of power could tell. */
   readonly durable?: boolean
+  /** A streaming standby of that server, which must run: made as a copy of it, and read-only until it is promoted. */
+  readonly standbyOf?: Server
   /** Further settings, by name. */
   readonly config?: Readonly<Record<string, string | number>>
 }
@@ -45,6 +47,12 @@ export async function postgresServer(bed: Bed, o: PostgresOptions = {}): Promise
     ],
     ...(o.env === undefined ? {} : { env: o.env }),
     fill: async (data) => {
+      if (o.standbyOf !== undefined) {
+        const from = ['--host=127.0.0.1', `--port=${o.standbyOf.port}`, '--username=postgres']
+        const options = ['--write-recovery-conf', '--wal-method=stream', '--checkpoint=fast', '--no-sync']
+        await runTool(found.path('pg_basebackup'), [...from, ...options, '-D', data], { user, cwd: data })
+        return
+      }
       const options = ['--username=postgres', '--auth=trust', '--encoding=UTF8', '--no-sync']
       await runTool(found.path('initdb'), ['-D', data, ...options], { user, cwd: data })
     },

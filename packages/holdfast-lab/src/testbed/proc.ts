@@ -27,6 +27,17 @@ export function parseStat(stat: string): ProcessEntry | null {
   return { pid: Number.parseInt(stat, 10), parent: Number(parent), start: rest[17] ?? '' }
 }
 
+/** Whether every thread of this process is stopped; also if it is gone. */
+export function isStopped(pid: number): boolean {
+  try {
+    const threads = readdirSync(`/proc/${pid}/task`)
+    return threads.every((id) => /\) [TtZX] [^)]*$/.test(readFileSync(`/proc/${pid}/task/${id}/stat`, 'utf8')))
+  } catch (error) {
+    if (isErrno(error, 'ENOENT', 'ESRCH')) return processEntry(pid) === null
+    throw error
+  }
+}
+
 /** All live descendants of a process, nearest first. */
 export function descendants(pid: number): ProcessEntry[] {
   const children = new Map<number, ProcessEntry[]>()

@@ -1,7 +1,7 @@
 /** A TCP proxy between clients and one server that can misbehave: delay, black holes, resets, refusals, lost replies. */
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
-import { UsageError } from '../core/errors.ts'
+import { UsageError } from 'holdfast'
 import { Link, type LinkFaults, type Verdict } from './link.ts'
 import type { Flow } from './pipe.ts'
 import { freePort } from './port.ts'

@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Bed, Group, StartOptions } from './bed.ts'
 import { addresses, countOf } from './bed.ts'
+import type { Identity } from './certificates.ts'
 import { exchange } from './exchange.ts'
 import { freePort } from './port.ts'
 import type { Server } from './server.ts'
@@ -12,6 +13,8 @@ export interface RedisOptions extends StartOptions {
   readonly appendonly?: 'no' | 'everysec' | 'always'
   /** Password of the default user; none by default. It then stands in the URL. */
   readonly requirepass?: string
+  /** Serves over TLS, and over nothing else, with this certificate; it asks clients for none. In plain text by default. */
+  readonly tls?: Identity
   /** The primary to replicate from, maybe through a fault proxy. */
   readonly replicaof?: { readonly host?: string; readonly port: number }
   /** Further lines of redis.conf, by directive. */
@@ -31,10 +34,10 @@ export async function redisServer(bed: Bed, o: RedisOptions = {}, role = 'redis'
     name,
     dir,
     port,
-    url: `redis://${password === '' ? '' : `default:${encodeURIComponent(password)}@`}127.0.0.1:${port}`,
+    url: `${o.tls === undefined ? 'redis' : 'rediss'}://${password === '' ? '' : `default:${encodeURIComponent(password)}@`}127.0.0.1:${port}`,
     command: [found.path('redis-server'), file],
     ...(o.env === undefined ? {} : { env: o.env }),
-    ask: () => ping(port, password),
+    ask: () => ping(port, password, o.tls?.pem),
   })
 }
 
@@ -53,7 +56,7 @@ function redisConf(port: number, data: string, o: RedisOptions): string {
     o.requirepass === undefined ? {} : { requirepass: quoted(o.requirepass), masterauth: quoted(o.requirepass) }
   const directives: Record<string, string | number> = {
     bind: '127.0.0.1',
-    port,
+    ...(o.tls === undefined ? { port } : tlsConf(port, o.tls)),
     dir: quoted(data),
     save: '""',
     appendonly: appendonly === 'no' ? 'no' : 'yes',
@@ -71,6 +74,20 @@ function redisConf(port: number, data: string, o: RedisOptions): string {
     .join('')
 }
 
+/** For a Redis server and a Sentinel alike. */
+export function tlsConf(port: number, { caFile, certFile, keyFile }: Identity): Record<string, string | number> {
+  return {
+    port: 0,
+    'tls-port': port,
+    'tls-cert-file': quoted(certFile),
+    'tls-key-file': quoted(keyFile),
+    'tls-ca-cert-file': quoted(caFile),
+    'tls-auth-clients': 'no',
+    'tls-replication': 'yes',
+    'tls-cluster': 'yes',
+  }
+}
+
 /** One argument of a Redis configuration line, whatever is in it. */
 export function quoted(text: string): string {
   const escaped = [...Buffer.from(text)].map((byte) => {
@@ -80,16 +97,22 @@ export function quoted(text: string): string {
   return `"${escaped.join('')}"`
 }
 
-async function ping(port: number, password: string): Promise<void> {
-  const said = await redisAsk(port, password, ['PING'])
+async function ping(port: number, password: string, tls?: Identity['pem']): Promise<void> {
+  const said = await redisAsk(port, password, ['PING'], tls)
   if (said !== '+PONG\r\n') throw new Error(`PING was answered with ${JSON.stringify(said)}`)
 }
 
 /** One command and the raw answer to it: a status, an error, an integer or a bulk string. */
-export async function redisAsk(port: number, password: string, command: readonly string[]): Promise<string> {
+export async function redisAsk(
+  port: number,
+  password: string,
+  command: readonly string[],
+  tls?: Identity['pem'],
+): Promise<string> {
   const login = password === '' ? '' : frame(['AUTH', password])
   const answer = await exchange({
     port,
+    tls,
     send: login + frame(command),
     done: (bytes) => replyEnd(bytes, password === '' ? 1 : 2) >= 0,
   })

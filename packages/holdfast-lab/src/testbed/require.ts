@@ -1,8 +1,9 @@
 /** What tests need to be there: found, installed when that is allowed, or a clear failure; never a silent skip. */
-import { UsageError } from '../core/errors.ts'
+import { UsageError } from 'holdfast'
 import { TestbedError } from './error.ts'
-import { find, isServerKind, packagesOf, type ServerKind, serverKinds } from './find.ts'
+import { look } from './find.ts'
 import { installPackages } from './install.ts'
+import { allKinds, isServerKind, type Kind, packagesOf, type ServerKind, serverKinds, type ToolKind } from './needs.ts'
 
 /** True if the kind is named in HOLDFAST_TEST_SKIP (`etcd,zookeeper`), the only way to skip. */
 export function skipped(kind: ServerKind): boolean {
@@ -17,23 +18,32 @@ export function skipped(kind: ServerKind): boolean {
   return names.includes(kind)
 }
 
-/** Resolves once all these kinds are installed, save those that are skipped. Installs what is missing if HOLDFAST_TEST_INSTALL is 1. */
+/** All that tests use and that is not installed, save what is skipped. */
+export function lacking(): Promise<Kind[]> {
+  return missing(allKinds.filter((kind) => !isServerKind(kind) || !skipped(kind)))
+}
+
+/** Resolves if all these servers are installed, save those that are skipped; rejects with what to do. */
 export async function requireServers(kinds: readonly ServerKind[]): Promise<void> {
-  const wanted = kinds.filter((kind) => !skipped(kind))
-  const before = await missing(wanted)
-  if (before.length === 0) return
-  const packages = packagesOf(before).join(' ')
-  if (process.env['HOLDFAST_TEST_INSTALL'] !== '1') {
-    throw new TestbedError(
-      `not installed: ${before.join(', ')}. Install ${packages}, or set HOLDFAST_TEST_INSTALL=1 to have it installed, ` +
-        `or HOLDFAST_TEST_SKIP=${before.join(',')} to go without`,
-    )
-  }
-  await installServers(before)
+  const absent = await missing(kinds.filter((kind) => !skipped(kind)))
+  if (absent.length > 0) throw refusal(absent, `, or HOLDFAST_TEST_SKIP=${absent.join(',')} to go without`)
+}
+
+/** Resolves if all these tools are installed; rejects with what to do. */
+export async function requireTools(kinds: readonly ToolKind[]): Promise<void> {
+  const absent = await missing(kinds)
+  if (absent.length > 0) throw refusal(absent, '')
+}
+
+function refusal(absent: readonly Kind[], orElse: string): TestbedError {
+  const packages = packagesOf(absent).join(' ')
+  return new TestbedError(
+    `not installed: ${absent.join(', ')}. Install ${packages}, or set HOLDFAST_TEST_INSTALL=1 to have it installed${orElse}`,
+  )
 }
 
 /** Installs these kinds and makes sure that they are there afterwards. Needs root. */
-export async function installServers(kinds: readonly ServerKind[]): Promise<void> {
+export async function install(kinds: readonly Kind[]): Promise<void> {
   await installPackages(packagesOf(kinds))
   const still = await missing(kinds)
   if (still.length > 0)
@@ -41,7 +51,7 @@ export async function installServers(kinds: readonly ServerKind[]): Promise<void
 }
 
 /** Those of these kinds that are not installed. */
-export async function missing(kinds: readonly ServerKind[]): Promise<ServerKind[]> {
-  const found = await Promise.all(kinds.map((kind) => find(kind)))
+export async function missing<K extends Kind>(kinds: readonly K[]): Promise<K[]> {
+  const found = await Promise.all(kinds.map((kind) => look(kind)))
   return kinds.filter((_, i) => found[i] === null)
 }

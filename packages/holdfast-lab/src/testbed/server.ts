@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isErrno } from './errno.ts'
 import { TestbedError } from './error.ts'
 import type { Janitor } from './janitor.ts'
-import { descendants, isAlive, processEntry, type ProcessEntry, signalProcess } from './proc.ts'
+import { descendants, isAlive, isStopped, processEntry, type ProcessEntry, signalProcess } from './proc.ts'
 import { until } from './until.ts'
 import { give, type User } from './user.ts'
 
@@ -134,6 +134,13 @@ export class Server {
     if (entry === undefined) throw new TestbedError(`${this.name} is not running, so it can't be paused`)
     signalProcess(entry, 'SIGSTOP')
     for (const child of descendants(entry.pid)) signalProcess(child, 'SIGSTOP')
+  }
+
+  /** Resolves once every thread of a paused server stands still: a signal is not obeyed at once. */
+  async stoodStill(): Promise<void> {
+    const { entry } = this.#live() ?? {}
+    if (entry === undefined) throw new TestbedError(`${this.name} is not running`)
+    while (![entry, ...descendants(entry.pid)].every(({ pid }) => isStopped(pid))) await sleep(1)
   }
 
   /** Lets a paused server go on; nothing happens if it isn't paused. */

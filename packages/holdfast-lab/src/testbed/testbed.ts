@@ -1,11 +1,14 @@
 /** Real servers for tests, torture and lab: started on free loopback ports in a temporary folder, and gone afterwards. */
+import { join } from 'node:path'
 import { Bed, type Group } from './bed.ts'
+import { Authority, type Identity } from './certificates.ts'
 import { type ClusterOptions, startCluster } from './cluster.ts'
 import { TestbedError } from './error.ts'
 import { type EtcdOptions, startEtcd } from './etcd.ts'
-import { type Found, find, packagesOf, type ServerKind } from './find.ts'
+import { type Found, find } from './find.ts'
 import { Janitor } from './janitor.ts'
 import { type MariadbOptions, mariadbServer } from './mariadb.ts'
+import { packagesOf, type ServerKind } from './needs.ts'
 import { type PgbouncerOptions, pgbouncerServer } from './pgbouncer.ts'
 import { type PostgresOptions, postgresServer } from './postgres.ts'
 import { type RedisOptions, redisServer, startRedlock } from './redis.ts'
@@ -34,6 +37,8 @@ export interface Testbed {
   pgbouncer(server: Server, o?: PgbouncerOptions): Promise<Server>
   /** One MariaDB server, ready. */
   mariadb(o?: MariadbOptions): Promise<Server>
+  /** A certificate for this name, signed by an authority of this testbed: for `tls` of its servers, and for clients. */
+  certificate(name: string): Promise<Identity>
   /** Stops everything and removes the folder. Idempotent. */
   close(): Promise<void>
 }
@@ -48,6 +53,7 @@ export async function testbed(): Promise<Testbed> {
     return found
   })
   let closing: Promise<void> | undefined
+  let authority: Authority | undefined
   return {
     dir: janitor.dir,
     redis: async (o) => started(await redisServer(bed, o)),
@@ -59,6 +65,7 @@ export async function testbed(): Promise<Testbed> {
     postgres: async (o) => started(await postgresServer(bed, o)),
     pgbouncer: async (server, o) => started(await pgbouncerServer(bed, server, o)),
     mariadb: async (o) => started(await mariadbServer(bed, o)),
+    certificate: (name) => (authority ??= new Authority(join(janitor.dir, 'certificates'))).issue(name),
     close: () => (closing ??= bed.close()),
   }
 }

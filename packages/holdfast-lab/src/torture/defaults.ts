@@ -1,8 +1,11 @@
 /** How a run goes unless it is told otherwise. */
 import type { RunOptions } from './conductor/options.ts'
 
-/** Stays are short against the lease: what outlives it was stopped, or is one of the few that are meant to. */
-const PACE = { stayMs: 40, restMs: 15, waitMs: 10_000, longEvery: 60 }
+/**
+ * Stays are short against the lease: what outlives it was stopped, or is one of the few that are meant to. Waits are longer than the bound on
+ * liveness: a line in which each waits for another must not go on only because somebody gave up.
+ */
+const PACE = { stayMs: 40, restMs: 15, waitMs: 60_000, longEvery: 60 }
 /** The bound on liveness, beyond the lease and what the store itself needs. */
 const PATIENCE_MS = 30_000
 
@@ -18,6 +21,7 @@ export function withDefaults(given: Given): RunOptions {
     lines: 4,
     nemeses: null,
     pace: PACE,
+    errands: null,
     module: null,
     quietMs: null,
     patienceMs: PATIENCE_MS + (backend?.failoverMs ?? 0),

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 
-const MAIN = fileURLToPath(new URL('../../../dist/src/demo/main.js', import.meta.url))
+const MAIN = fileURLToPath(new URL('../../dist/src/demonstration/main.js', import.meta.url))
 
 it('the flash sale ends as it must', async () => {
   // Rejects on any exit code but 0.

@@ -2,17 +2,17 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { EXHIBITS } from '../../../src/lab/catalogue.ts'
+import { EXHIBITS } from '../../src/lab/catalogue.ts'
 
-const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+const ROOT = fileURLToPath(new URL('../../../../', import.meta.url))
 
 test('every file of an exhibit is in the catalogue, under its own name', () => {
-  const files = readdirSync(`${ROOT}src/lab/exhibits`).map((file) => file.replace('.ts', ''))
+  const files = readdirSync(`${ROOT}packages/holdfast-lab/src/exhibits`).map((file) => file.replace('.ts', ''))
   expect(EXHIBITS.map(({ name }) => name).toSorted()).toEqual(files.toSorted())
 })
 
 test('every exhibit is run by a test, and described', () => {
-  const folder = `${ROOT}test/real/lab`
+  const folder = `${ROOT}packages/holdfast-lab/test/lab`
   const tests = readdirSync(folder).map((file) => readFileSync(`${folder}/${file}`, 'utf8'))
   const docs = readFileSync(`${ROOT}docs/lab.md`, 'utf8')
   for (const { name } of EXHIBITS) {
@@ -32,11 +32,13 @@ test('every exhibit says what the recipe is, who says so, and what is learnt', (
 })
 
 test('no client package is loaded before an exhibit needs it', () => {
-  const files = readdirSync(`${ROOT}src/lab`, { recursive: true, encoding: 'utf8' }).filter((file) =>
-    file.endsWith('.ts'),
+  const files = readdirSync(`${ROOT}packages/holdfast-lab/src`, { recursive: true, encoding: 'utf8' }).filter((file) =>
+    /^(lab|exhibits)\/.*\.ts$/.test(file),
   )
   const eager = files.filter((file) =>
-    /^import (?!type)[^\n]* from '(mysql2|ioredis|pg|postgres)/m.test(readFileSync(`${ROOT}src/lab/${file}`, 'utf8')),
+    /^import (?!type)[^\n]* from '(mysql2|ioredis|pg|postgres)/m.test(
+      readFileSync(`${ROOT}packages/holdfast-lab/src/${file}`, 'utf8'),
+    ),
   )
   expect(files.length).toBeGreaterThan(40)
   expect(eager).toEqual([])

@@ -1,9 +1,9 @@
 /** The command: the list, one exhibit with its page, and what is wrong on the command line. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { EXHIBITS } from '../../../src/lab/catalogue.ts'
-import { requireServers, skipped } from '../../../src/testbed/require.ts'
-import { Terminal, until } from '../cli/terminal.ts'
+import { EXHIBITS } from '../../src/lab/catalogue.ts'
+import { requireServers, skipped } from '../../src/testbed/require.ts'
+import { Terminal, until } from '../../../holdfast/test/cli/terminal.ts'
 
 describe('holdfast lab', () => {
   const terminal = new Terminal()

@@ -1,12 +1,12 @@
 /** The drawing: from what was written down to letters and to SVG. */
 import { describe, expect, test } from 'vitest'
-import { draw } from '../../../src/lab/draw.ts'
-import { type Exhibit, resultOf } from '../../../src/lab/exhibit.ts'
-import { htmlReport } from '../../../src/lab/html.ts'
-import { Play } from '../../../src/lab/play.ts'
-import { svg } from '../../../src/lab/svg.ts'
-import { actText, endText } from '../../../src/lab/text.ts'
-import { holdersAtOnce, overlaps, type Span, type Timeline } from '../../../src/lab/timeline.ts'
+import { draw } from '../../src/lab/draw.ts'
+import { type Exhibit, resultOf } from '../../src/lab/exhibit.ts'
+import { htmlReport } from '../../src/lab/html.ts'
+import { Play } from '../../src/lab/play.ts'
+import { svg } from '../../src/lab/svg.ts'
+import { actText, endText } from '../../src/lab/text.ts'
+import { holdersAtOnce, overlaps, type Span, type Timeline } from '../../src/lab/timeline.ts'
 
 const hold = (row: string, fromMs: number, toMs: number): Span => ({ row, kind: 'hold', fromMs, toMs })
 

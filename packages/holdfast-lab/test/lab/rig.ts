@@ -1,11 +1,11 @@
 /** Runs exhibits on one stage, so that their servers are shared, and compares what came of them with what the docs say. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { EXHIBITS } from '../../../src/lab/catalogue.ts'
-import type { Exhibit, Result } from '../../../src/lab/exhibit.ts'
-import { jsonReport } from '../../../src/lab/json.ts'
-import { runExhibit } from '../../../src/lab/run.ts'
-import { Stage } from '../../../src/lab/stage.ts'
-import { requireServers, skipped } from '../../../src/testbed/require.ts'
+import { EXHIBITS } from '../../src/lab/catalogue.ts'
+import type { Exhibit, Result } from '../../src/lab/exhibit.ts'
+import { jsonReport } from '../../src/lab/json.ts'
+import { runExhibit } from '../../src/lab/run.ts'
+import { Stage } from '../../src/lab/stage.ts'
+import { requireServers, requireTools, skipped } from '../../src/testbed/require.ts'
 
 interface Said {
   readonly shown: boolean
@@ -25,7 +25,10 @@ export function exhibitTests(expected: Readonly<Record<string, readonly Expected
   const exhibits = Object.keys(expected).map((name) => EXHIBITS.find((each) => each.name === name) as Exhibit)
   const kinds = [...new Set(exhibits.flatMap(({ servers }) => servers))]
   describe.skipIf(kinds.some(skipped))(`on ${kinds.join(', ')}`, () => {
-    beforeAll(() => requireServers(kinds))
+    beforeAll(async () => {
+      await requireServers(kinds)
+      await requireTools(exhibits.flatMap(({ tools = [] }) => tools))
+    })
     afterAll(() => stage.close())
     test.each(exhibits)('$name', { timeout: 90_000 }, async (exhibit) => {
       const report = await runExhibit(exhibit, stage)

@@ -1,16 +1,22 @@
-/** The simulation can see: every planted fault is found within 5 000 seeds. */
+/** The simulation can see: every planted fault is found within 10 000 seeds. */
 import { execFile } from 'node:child_process'
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { MUTANTS, type Mutant } from '../sim/mutants.ts'
+import { MUTANTS, type Mutant } from '../../simulation/locks/mutants.ts'
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const ROOT = fileURLToPath(new URL('../../../..', import.meta.url))
 
 async function plant({ file, find, replace }: Mutant, at: string): Promise<void> {
-  for (const part of ['src', 'test/sim', 'package.json', 'tsconfig.json']) {
+  for (const part of [
+    'packages/holdfast/src',
+    'packages/holdfast-lab/simulation',
+    'packages/holdfast-lab/src',
+    'package.json',
+    'tsconfig.json',
+  ]) {
     await cp(join(ROOT, part), join(at, part), { recursive: true })
   }
   await symlink(join(ROOT, 'node_modules'), join(at, 'node_modules'))
@@ -24,7 +30,7 @@ async function plant({ file, find, replace }: Mutant, at: string): Promise<void>
 
 function simulate(at: string, seeds: string): Promise<{ readonly code: number; readonly out: string }> {
   return new Promise((resolve) => {
-    const args = ['--import', 'tsx', 'test/sim/main.ts', '--seeds', seeds]
+    const args = ['--import', 'tsx', 'packages/holdfast-lab/simulation/locks/main.ts', '--seeds', seeds]
     execFile(process.execPath, args, { cwd: at, timeout: 150_000 }, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : typeof error.code === 'number' ? error.code : -1, out: stdout + stderr })
     })
@@ -41,7 +47,7 @@ for (const mutant of MUTANTS) {
     const at = await mkdtemp(join(tmpdir(), 'holdfast-mutant-'))
     try {
       await plant(mutant, at)
-      const { code, out } = await simulate(at, '1..5000')
+      const { code, out } = await simulate(at, '1..10000')
       expect(code, out).toBe(1)
       // A run that merely broke is no finding: the simulation must name a seed.
       expect(out).toMatch(/✗ seed \d+: /)

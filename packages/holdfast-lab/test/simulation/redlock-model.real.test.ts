@@ -1,13 +1,13 @@
 /** The simulation's model of the scripts says what the scripts say: random requests, on a real server and in the model. */
 import { randomBytes } from 'node:crypto'
 import { afterAll, expect, test } from 'vitest'
-import { SCRIPTS } from '../../../src/drivers/redlock/steps.ts'
-import type { Step } from '../../../src/drivers/redlock/wire.ts'
-import { Connection } from '../../../src/drivers/redis/wire/connection.ts'
-import { requireServers } from '../../../src/testbed/require.ts'
-import { testbed } from '../../../src/testbed/testbed.ts'
-import { Model } from '../../sim-redlock/model.ts'
-import { Rng } from '../../sim/rng.ts'
+import { SCRIPTS } from '../../../holdfast/src/stores/redlock/scripts.ts'
+import type { Step } from '../../../holdfast/src/stores/redlock/wire.ts'
+import { Connection } from '../../../holdfast/src/clients/redis/connection.ts'
+import { requireServers } from '../../src/testbed/require.ts'
+import { testbed } from '../../src/testbed/testbed.ts'
+import { Model } from '../../simulation/redlock/model.ts'
+import { Rng } from '../../simulation/locks/rng.ts'
 
 await requireServers(['redis'])
 const bed = await testbed()
@@ -77,7 +77,12 @@ test(`3 000 random requests get the same answers (seed ${seed})`, { timeout: 120
   const run = /run_id:(\w+)/.exec((await connection.command(['INFO', 'server'])) as string)?.[1] ?? ''
   const twin = new Twin(`m${seed}`, run)
   await twin.listen()
-  await twin.step('hello', [twin.marker], ['init', 50], 'init')
+  const decision = `${twin.marker}:{servers}:c`
+  const parts = ['', '.dep.1.one', '.dep.2.one']
+  const change = (from: string, to: string, how: string): Promise<unknown[]> =>
+    twin.step('adopt', [twin.marker, decision], [from, to, 50, how, `servers of ${to}`], `from ${from} to ${to}`)
+  let part = parts[1] as string
+  await change('', part, 'free')
   const ids = Array.from({ length: 6 }, () => rng.hex(32))
   let latest = 0
   let round = 0
@@ -85,11 +90,12 @@ test(`3 000 random requests get the same answers (seed ${seed})`, { timeout: 120
     const line = twin.line(rng.pick(['a', 'a', 'b']))
     const keys = [twin.marker, line]
     const id = rng.pick(ids)
-    const asRun = rng.chance(0.97) ? run : rng.pick(['', 'another'])
+    const seal = rng.chance(0.97) ? run + part : rng.pick(['', 'another', `${run}.dep.9.one`])
+    const asPart = rng.chance(0.9) ? part : rng.pick(parts)
     const ttlMs = rng.pick([1, 3, 20, 60_000])
     const token = Math.max(0, latest + rng.pick([-1_000, 0, 1, 1_000, 90_000_000]))
     round += rng.whole(0, 1)
-    const base = [asRun, 50, RETENTION_MS]
+    const base = [seal, asPart, RETENTION_MS]
     const what = `seed ${seed}, request ${n}`
     const kind = rng.whole(0, 99)
     if (kind < 40) {
@@ -114,7 +120,7 @@ test(`3 000 random requests get the same answers (seed ${seed})`, { timeout: 120
       await twin.step('touch', [...keys, twin.line('c')], [...base, 2, ...each, 1, id, token, 0, round], what)
     } else if (kind < 70) {
       const given = [id, rng.pick([round, 1]), rng.pick(ids), round - 1]
-      await twin.step('disown', keys, [...base, rng.pick(INBOXES), ttlMs, rng.pick([round, round - 2]), ...given], what)
+      await twin.step('bury', keys, [...base, rng.pick(INBOXES), ttlMs, rng.pick([round, round - 2]), ...given], what)
     } else if (kind < 85) {
       const stays = rng.pick([0, 0, 0, 2])
       await twin.step('leave', keys, [...base, id, ttlMs, rng.pick([0, 1]), stays, rng.pick([round, 1])], what)
@@ -123,11 +129,22 @@ test(`3 000 random requests get the same answers (seed ${seed})`, { timeout: 120
     } else if (kind < 96) {
       await twin.step('break', keys, [...base, rng.pick([0, 1])], what)
     } else if (kind < 98) {
-      await twin.step('hello', [twin.marker], [rng.pick(['look', 'join', 'init']), 50], what)
-    } else if (kind < 99) {
-      await twin.step('quarantine', [twin.marker], [asRun, 50], what)
+      await twin.step('hello', [twin.marker], [rng.pick(['look', 'join'])], what)
+    } else if (rng.chance(0.3)) {
+      await twin.step('quarantine', [twin.marker], [seal, asPart], what)
+    } else if (rng.chance(0.5)) {
+      const cell = [twin.marker, decision]
+      const ballot = Math.floor(latest / 1_000) + rng.whole(-2, 2)
+      await twin.step('prepare', cell, [seal, asPart, ballot, 60_000], what)
+      await twin.step('accept', cell, [seal, asPart, ballot, 7, 0, 1, 'value', 'nonce', 60_000, 'history'], what)
+    } else if (rng.chance(0.6)) {
+      const to = rng.pick(parts.slice(1))
+      const answer = await change(rng.pick([part, part, '']), to, rng.pick(['keep', 'quiet', 'free']))
+      if (answer[1] === 1) part = to
     } else {
       await twin.forget()
     }
+    // After it forgot.
+    if (rng.chance(0.05) && (await change('', parts[1] as string, 'free'))[1] === 1) part = parts[1] as string
   }
 })

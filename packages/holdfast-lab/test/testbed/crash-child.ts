@@ -1,5 +1,5 @@
 /** Started by the crash test: opens a testbed, starts servers, says what it has, and waits to be killed. */
-import { testbed } from '../../../src/testbed/testbed.ts'
+import { testbed } from '../../src/testbed/testbed.ts'
 
 const bed = await testbed()
 const running = await bed.redis()

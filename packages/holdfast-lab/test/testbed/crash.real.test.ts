@@ -3,14 +3,14 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { isAlive, type ProcessEntry, processEntry } from '../../../src/testbed/proc.ts'
-import { requireServers, skipped } from '../../../src/testbed/require.ts'
+import { isAlive, type ProcessEntry, processEntry } from '../../src/testbed/proc.ts'
+import { requireServers, skipped } from '../../src/testbed/require.ts'
 
 describe.skipIf(skipped('redis'))('a testbed whose process dies', () => {
   beforeAll(() => requireServers(['redis']))
 
   test.each(['SIGKILL', 'SIGTERM'] as const)('by %s leaves no server and no folder', async (signal) => {
-    const tsx = new URL('../../../node_modules/tsx/dist/loader.mjs', import.meta.url).href
+    const tsx = new URL('../../../../node_modules/tsx/dist/loader.mjs', import.meta.url).href
     const script = new URL('crash-child.ts', import.meta.url).pathname
     const child = spawn(process.execPath, ['--import', tsx, script], { stdio: ['ignore', 'pipe', 'inherit'] })
     const exited = once(child, 'exit')

@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { afterEach, expect, test } from 'vitest'
-import { Janitor } from '../../../src/testbed/janitor.ts'
-import { descendants, isAlive, type ProcessEntry, parseStat, processEntry } from '../../../src/testbed/proc.ts'
+import { Janitor } from '../../src/testbed/janitor.ts'
+import { descendants, isAlive, type ProcessEntry, parseStat, processEntry } from '../../src/testbed/proc.ts'
 
 const children: ChildProcess[] = []
 

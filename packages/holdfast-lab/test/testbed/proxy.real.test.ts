@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type FaultProxy, faultProxy } from '../../../src/testbed/proxy.ts'
-import { redisAsk } from '../../../src/testbed/redis.ts'
-import { requireServers, skipped } from '../../../src/testbed/require.ts'
-import { type Testbed, testbed } from '../../../src/testbed/testbed.ts'
+import { type FaultProxy, faultProxy } from '../../src/testbed/proxy.ts'
+import { redisAsk } from '../../src/testbed/redis.ts'
+import { requireServers, skipped } from '../../src/testbed/require.ts'
+import { type Testbed, testbed } from '../../src/testbed/testbed.ts'
 
 describe.skipIf(skipped('redis'))('the fault proxy in front of a real redis-server', () => {
   let bed: Testbed

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type FaultProxy, faultProxy } from '../../../src/testbed/proxy.ts'
+import { type FaultProxy, faultProxy } from '../../src/testbed/proxy.ts'
 import { type Client, client, type Echo, echoServer } from './tcp.ts'
 
 let echo: Echo

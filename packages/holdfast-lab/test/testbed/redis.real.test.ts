@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { processEntry } from '../../../src/testbed/proc.ts'
-import { redisAsk } from '../../../src/testbed/redis.ts'
-import { requireServers, skipped } from '../../../src/testbed/require.ts'
-import { type Testbed, testbed } from '../../../src/testbed/testbed.ts'
+import { processEntry } from '../../src/testbed/proc.ts'
+import { redisAsk } from '../../src/testbed/redis.ts'
+import { requireServers, skipped } from '../../src/testbed/require.ts'
+import { type Testbed, testbed } from '../../src/testbed/testbed.ts'
 
 const ask = (port: number, ...command: string[]): Promise<string> => redisAsk(port, '', command)
 

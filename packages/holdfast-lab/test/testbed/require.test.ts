@@ -1,12 +1,13 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import type * as Find from '../../../src/testbed/find.ts'
-import { find, packagesOf } from '../../../src/testbed/find.ts'
-import { installPackages } from '../../../src/testbed/install.ts'
-import { requireServers, skipped } from '../../../src/testbed/require.ts'
+import type * as Find from '../../src/testbed/find.ts'
+import { look } from '../../src/testbed/find.ts'
+import { installPackages } from '../../src/testbed/install.ts'
+import { packagesOf } from '../../src/testbed/needs.ts'
+import { requireServers, requireTools, skipped } from '../../src/testbed/require.ts'
 
-vi.mock('../../../src/testbed/find.ts', async (original) => ({
+vi.mock('../../src/testbed/find.ts', async (original) => ({
   ...(await original<typeof Find>()),
-  find: vi.fn(() => Promise.resolve(null)),
+  look: vi.fn(() => Promise.resolve(null)),
 }))
 
 afterEach(() => {
@@ -34,7 +35,13 @@ test('what is missing fails with the packages and the ways out; what is skipped 
     /not installed: etcd, zookeeper\. Install etcd-server etcd-client zookeeper /,
   )
   expect((failure as Error).message).toContain('HOLDFAST_TEST_SKIP=etcd,zookeeper')
-  expect(find).not.toHaveBeenCalledWith('redis')
+  expect(look).not.toHaveBeenCalledWith('redis')
+})
+
+test('a tool that is missing fails with its packages; no test goes without it', async () => {
+  await expect(requireTools(['compiler'])).rejects.toThrow(
+    /^not installed: compiler\. Install gcc libc6-dev, or set HOLDFAST_TEST_INSTALL=1 to have it installed$/,
+  )
 })
 
 test('without root nothing is installed, and the error says what to install by hand', async () => {

@@ -1,8 +1,8 @@
 import { connect, createServer } from 'node:net'
 import { expect, test } from 'vitest'
-import { exchange } from '../../../src/testbed/exchange.ts'
-import { freePort, freePorts } from '../../../src/testbed/port.ts'
-import { until } from '../../../src/testbed/until.ts'
+import { exchange } from '../../src/testbed/exchange.ts'
+import { freePort, freePorts } from '../../src/testbed/port.ts'
+import { until } from '../../src/testbed/until.ts'
 
 test('free ports differ, can be listened on, and are no source ports of connections', async () => {
   const ports = await freePorts(50)

@@ -1,7 +1,7 @@
 /** Every checker on histories that were written by hand: it finds what is there, and nothing else. */
 import { describe, expect, test } from 'vitest'
-import type { Rule } from '../../../src/torture/checker/finding.ts'
-import { judge } from '../../../src/torture/checker/judge.ts'
+import type { Rule } from '../../src/torture/checker/finding.ts'
+import { judge } from '../../src/torture/checker/judge.ts'
 import { goodStory, Story } from './story.ts'
 
 function violated(story: Story): Rule[] {
@@ -27,6 +27,13 @@ describe('a good history', () => {
     expect(judge(untouched.events).doubts).toEqual(['no fault ever met a holder'])
     untouched.fault('pause-holder', 'c1', 13, 14)
     expect(judge(untouched.events).verdict).toBe('valid')
+  })
+
+  test('in which a client never got anything is unknown: what was done to it met nobody', () => {
+    const { verdict, doubts } = judge(goodStory().ask('c4', 5, 'unknown').events)
+    expect({ verdict, doubts }).toEqual({ verdict: 'unknown', doubts: ['c4 was never granted anything'] })
+    const again = goodStory().ask('c4', 5, 'unknown').hold('c4.1', 500, { to: 505, token: 99 })
+    expect(judge(again.events).verdict).toBe('valid')
   })
 })
 

@@ -3,5 +3,5 @@ import { shortTorture } from './stores.ts'
 await shortTorture({
   store: 'cluster',
   server: 'redis',
-  nemeses: ['kill-holder', 'failover', 'partition-reset', 'unplug', 'latency'],
+  nemeses: ['break', 'kill-holder', 'failover', 'partition-reset', 'unplug', 'latency'],
 })

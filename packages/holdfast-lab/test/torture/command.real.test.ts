@@ -1,9 +1,9 @@
 /** The command: a run on a user's own store, its report, and the same verdict from the file again. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { descendants, isAlive, signalProcess } from '../../../src/testbed/proc.ts'
-import { requireServers } from '../../../src/testbed/require.ts'
-import { Terminal, until } from '../cli/terminal.ts'
+import { descendants, isAlive, signalProcess } from '../../src/testbed/proc.ts'
+import { requireServers } from '../../src/testbed/require.ts'
+import { Terminal, until } from '../../../holdfast/test/cli/terminal.ts'
 
 interface Verdict {
   readonly verdict: string

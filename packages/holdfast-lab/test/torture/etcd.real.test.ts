@@ -3,5 +3,5 @@ import { shortTorture } from './stores.ts'
 await shortTorture({
   store: 'etcd',
   server: 'etcd',
-  nemeses: ['pause-holder', 'failover', 'partition-one-way', 'unplug'],
+  nemeses: ['break', 'pause-holder', 'failover', 'stop-leader', 'partition-one-way', 'unplug'],
 })

@@ -1,12 +1,12 @@
 /** The torture can see: every planted fault is found, and the lock without one is not. */
 import { afterAll, expect, test, vi } from 'vitest'
-import type { Backend } from '../../../src/torture/backend/backend.ts'
-import { spawnBackend } from '../../../src/torture/backend/spawn.ts'
-import { RULES } from '../../../src/torture/checker/finding.ts'
-import { MUTANTS } from '../../../src/torture/mutants/catalogue.ts'
-import { control } from '../../../src/torture/mutants/control.ts'
-import { runMutant } from '../../../src/torture/mutants/run.ts'
-import { requireServers } from '../../../src/testbed/require.ts'
+import type { Backend } from '../../src/torture/backend/backend.ts'
+import { spawnBackend } from '../../src/torture/backend/spawn.ts'
+import { RULES } from '../../src/torture/checker/finding.ts'
+import { MUTANTS } from '../../src/torture/mutants/catalogue.ts'
+import { control } from '../../src/torture/mutants/control.ts'
+import { runMutant } from '../../src/torture/mutants/run.ts'
+import { requireServers } from '../../src/testbed/require.ts'
 
 // They mostly sleep; more at once would starve each other on two cores.
 vi.setConfig({ maxConcurrency: 3 })

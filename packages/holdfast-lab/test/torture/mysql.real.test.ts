@@ -3,5 +3,5 @@ import { shortTorture } from './stores.ts'
 await shortTorture({
   store: 'mysql',
   server: 'mariadb',
-  nemeses: ['kill-holder', 'terminate-session', 'pause-server', 'clock-back', 'partition-reset'],
+  nemeses: ['break', 'kill-holder', 'terminate-session', 'pause-server', 'clock-back', 'partition-reset'],
 })

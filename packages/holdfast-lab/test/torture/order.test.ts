@@ -1,8 +1,8 @@
 /** The search for an order, against every history that can be made of a few holds: it agrees with trying all orders. */
 import { describe, expect, test } from 'vitest'
-import { order } from '../../../src/torture/checker/order.ts'
-import { makeTrial } from '../../../src/torture/checker/trial.ts'
-import { Random } from '../../../src/torture/random.ts'
+import { order } from '../../src/torture/checker/order.ts'
+import { makeTrial } from '../../src/torture/checker/trial.ts'
+import { Random } from '../../src/torture/random.ts'
 import { Story } from './story.ts'
 
 function explains(story: Story): boolean {

@@ -1,14 +1,14 @@
 /** The small parts: chance, the deck of faults, the resource, the reading of histories. */
 import { describe, expect, test } from 'vitest'
-import { translated } from '../../../src/torture/backend/gates.ts'
-import { UsageError } from '../../../src/core/errors.ts'
-import { makeLines, kindsFor, nextErrand } from '../../../src/torture/generator/plan.ts'
-import { parseHistory } from '../../../src/torture/history/read.ts'
-import { Deck } from '../../../src/torture/nemesis/deck.ts'
-import { NEEDS, NEMESES } from '../../../src/torture/nemesis/names.ts'
-import { Random } from '../../../src/torture/random.ts'
-import { FencedResource } from '../../../src/torture/referee/resource.ts'
-import { passwordless } from '../../../src/torture/report/passwordless.ts'
+import { translated } from '../../src/torture/backend/gates.ts'
+import { UsageError } from '../../../holdfast/src/contract/errors.ts'
+import { makeLines, kindsFor, nextErrand } from '../../src/torture/generator/plan.ts'
+import { parseHistory } from '../../src/torture/history/read.ts'
+import { Deck } from '../../src/torture/nemesis/deck.ts'
+import { NEEDS, NEMESES } from '../../src/torture/nemesis/names.ts'
+import { Random } from '../../src/torture/random.ts'
+import { FencedResource } from '../../src/torture/referee/resource.ts'
+import { passwordless } from '../../src/torture/report/passwordless.ts'
 
 describe('chance', () => {
   test('is the same from the same seed, and another for another part', () => {
@@ -54,7 +54,9 @@ describe('the generator', () => {
     const random = new Random(5)
     const pace = { stayMs: 10, restMs: 5, waitMs: 1_000, longEvery: 0, ttlMs: 300 }
     for (let n = 0; n < 200; n++) {
-      const { line, exclusive, weight, stayMs } = nextErrand(lines, pace, random)
+      const errand = nextErrand(lines, pace, random, ['visit'])
+      if (errand.kind !== 'visit') throw new RangeError(`a ${errand.kind} was not asked for`)
+      const { line, exclusive, weight, stayMs } = errand
       expect(weight).toBeGreaterThan(0)
       expect(weight).toBeLessThanOrEqual(line.capacity)
       expect(exclusive).toBe(weight === line.capacity)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { StoreUnreachableError, UsageError } from '../../../src/core/errors.ts'
-import { patiently } from '../../../src/torture/conductor/patiently.ts'
+import { StoreUnreachableError, UsageError } from '../../../holdfast/src/contract/errors.ts'
+import { patiently } from '../../src/torture/conductor/patiently.ts'
 
 test('an outage is waited out, at most so long; all else is told at once', async () => {
   let asked = 0

@@ -3,5 +3,5 @@ import { shortTorture } from './stores.ts'
 await shortTorture({
   store: 'postgres',
   server: 'postgres',
-  nemeses: ['pause-holder', 'terminate-session', 'kill-server', 'clock-forward', 'unplug'],
+  nemeses: ['break', 'pause-holder', 'terminate-session', 'kill-server', 'clock-forward', 'unplug'],
 })

@@ -4,6 +4,7 @@ await shortTorture({
   store: 'redis',
   server: 'redis',
   nemeses: [
+    'break',
     'pause-holder',
     'partition',
     'unplug',

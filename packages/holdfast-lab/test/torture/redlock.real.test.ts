@@ -3,5 +3,5 @@ import { shortTorture } from './stores.ts'
 await shortTorture({
   store: 'redlock',
   server: 'redis',
-  nemeses: ['pause-holder', 'restart-empty', 'unplug', 'clock-forward'],
+  nemeses: ['break', 'pause-holder', 'restart-empty', 'unplug', 'clock-forward', 'replace-server', 'resize'],
 })

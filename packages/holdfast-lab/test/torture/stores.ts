@@ -3,16 +3,15 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { installPackages } from '../../../src/testbed/install.ts'
-import { requireServers, skipped } from '../../../src/testbed/require.ts'
-import type { ServerKind } from '../../../src/testbed/find.ts'
-import { runTool } from '../../../src/testbed/tool.ts'
-import { spawnBackend, type Spawn } from '../../../src/torture/backend/spawn.ts'
-import { unavailable } from '../../../src/torture/conductor/choice.ts'
-import { withDefaults } from '../../../src/torture/defaults.ts'
-import { NEMESES, type NemesisName } from '../../../src/torture/nemesis/names.ts'
-import { textReport } from '../../../src/torture/report/text.ts'
-import { torture } from '../../../src/torture/torture.ts'
+import type { ServerKind } from '../../src/testbed/needs.ts'
+import { requireServers, requireTools, skipped } from '../../src/testbed/require.ts'
+import { spawnBackend, type Spawn } from '../../src/torture/backend/spawn.ts'
+import { unavailable } from '../../src/torture/conductor/choice.ts'
+import { ERRANDS, type ErrandKind } from '../../src/torture/generator/errand.ts'
+import { withDefaults } from '../../src/torture/defaults.ts'
+import { NEMESES, type NemesisName } from '../../src/torture/nemesis/names.ts'
+import { textReport } from '../../src/torture/report/text.ts'
+import { torture } from '../../src/torture/torture.ts'
 import notRun from './not-run.json' with { type: 'json' }
 
 /** Goes on a little longer, until every fault was made. */
@@ -27,21 +26,6 @@ interface Short {
   readonly nemeses: readonly NemesisName[]
 }
 
-/** The clock of a server is moved by a small library, which has to be compiled; networks are made by `ip`. */
-async function requireTools(): Promise<void> {
-  for (const [tool, packages] of [
-    ['cc', ['gcc', 'libc6-dev']],
-    ['ip', ['iproute2']],
-  ] as const) {
-    try {
-      await runTool(tool, [tool === 'ip' ? '-V' : '--version'])
-    } catch (error) {
-      if (process.env['HOLDFAST_TEST_INSTALL'] !== '1') throw error
-      await installPackages(packages)
-    }
-  }
-}
-
 /** What can't be done to it is what the committed list says, no more and no less; only root can make networks. */
 function expectedLacks(store: Spawn): string[] {
   const list: readonly string[] = notRun[store]
@@ -49,10 +33,15 @@ function expectedLacks(store: Spawn): string[] {
   return NEMESES.filter((name) => list.includes(name) || (name === 'unplug' && !isRoot))
 }
 
+function isListed(store: Spawn, kind: ErrandKind): boolean {
+  const list: readonly string[] = notRun[store]
+  return list.includes(kind)
+}
+
 export async function shortTorture({ store, server, nemeses }: Short): Promise<void> {
   if (server !== null && skipped(server)) return
   if (server !== null) await requireServers([server])
-  await requireTools()
+  await requireTools(['compiler', 'networks'])
 
   test(`${store} holds`, { timeout: 240_000 }, async () => {
     const folder = await mkdtemp(join(tmpdir(), 'holdfast-short-'))
@@ -60,15 +49,22 @@ export async function shortTorture({ store, server, nemeses }: Short): Promise<v
     const seed = Math.floor(Math.random() * 1e6)
     try {
       const lacking = NEMESES.filter((name) => unavailable(backend, name) !== null)
-      expect(lacking, 'test/real/torture/not-run.json').toEqual(expectedLacks(store))
+      expect(lacking, 'packages/holdfast-lab/test/torture/not-run.json').toEqual(expectedLacks(store))
       const history = join(folder, 'history.jsonl')
-      let missing = nemeses.filter((name) => !lacking.includes(name))
-      for (let tries = 0; tries < TRIES && missing.length > 0; tries++) {
-        const o = { backend, chaosMs: CHAOS_MS, seed: seed + tries * TRIES, nemeses: missing, history }
+      const possible = nemeses.filter((name) => !lacking.includes(name))
+      let missing = possible
+      let undone: readonly string[] = ERRANDS.filter((kind) => !isListed(store, kind))
+      for (let tries = 0; tries < TRIES && missing.length + undone.length > 0; tries++) {
+        const made = missing.length > 0 ? missing : possible
+        const o = { backend, chaosMs: CHAOS_MS, seed: seed + tries * TRIES, nemeses: made, history }
         const { judgement, notRun: missed } = await torture(withDefaults(o))
         expect(judgement.verdict, textReport(judgement, missed)).toBe('valid')
+        const refused = ERRANDS.filter((kind) => missed.some(({ nemesis }) => nemesis === kind))
+        expect(refused, 'errands in not-run.json').toEqual(ERRANDS.filter((kind) => isListed(store, kind)))
+        undone = undone.filter((kind) => (judgement.counts.errands[kind]?.granted ?? 0) === 0)
         missing = missing.filter((name) => (judgement.counts.faults[name]?.hit ?? 0) === 0)
       }
+      expect(undone, `errands that were never granted anything, from seed ${seed}`).toEqual([])
       expect(missing, `faults that never met a holder, from seed ${seed}`).toEqual([])
     } finally {
       await backend.close()

@@ -1,5 +1,5 @@
 /** Tells histories in a few words, for the tests of the checkers. Times are milliseconds from the start. */
-import type { HistoryEvent, LineSpec, RunEvent } from '../../../src/torture/history/event.ts'
+import type { HistoryEvent, LineSpec, RunEvent } from '../../src/torture/history/event.ts'
 
 const MUTEX: LineSpec = { name: 'm', kind: 'mutex', capacity: 1 }
 
@@ -18,6 +18,10 @@ interface Told {
   readonly lost?: number
   /** Steps on the resource. */
   readonly steps?: readonly number[]
+  /** The number of the visit whose place becomes heavier; they are counted from 0. */
+  readonly over?: number
+  /** Its caller had given up. */
+  readonly aborted?: boolean
 }
 
 export class Story {
@@ -55,8 +59,10 @@ export class Story {
     const until = o.until === undefined ? {} : { until: us(o.until) }
     const token = o.token === undefined ? {} : { token: String(o.token) }
     const asked = us(o.asked ?? from) - (o.asked === undefined ? 1 : 0)
-    this.#say({ e: 'acquire', t: asked, p, i, line, weight: o.weight ?? 1, exclusive, waitMs: 5_000 })
-    this.#say({ e: 'acquired', t: us(from), p, i, outcome: 'ok', ...token, ...until })
+    const over = o.over === undefined ? {} : { over: o.over }
+    const aborted = o.aborted === true ? { aborted: true as const } : {}
+    this.#say({ e: 'acquire', t: asked, p, i, line, weight: o.weight ?? 1, exclusive, waitMs: 5_000, ...over })
+    this.#say({ e: 'acquired', t: us(from), p, i, outcome: 'ok', ...token, ...until, ...aborted })
     for (const at of o.steps ?? []) {
       this.#say({
         e: 'effect',
@@ -80,9 +86,20 @@ export class Story {
   }
 
   /** Asked, and not granted by anybody so far. */
-  ask(p: string, at: number, outcome?: 'fail' | 'unknown'): this {
+  ask(p: string, at: number, outcome?: 'fail' | 'unknown', o: Pick<Told, 'line' | 'over'> = {}): this {
     const i = this.#visits++
-    this.#say({ e: 'acquire', t: us(at), p, i, line: 'm', weight: 1, exclusive: true, waitMs: 5_000 })
+    const over = o.over === undefined ? {} : { over: o.over }
+    this.#say({
+      e: 'acquire',
+      t: us(at),
+      p,
+      i,
+      line: o.line ?? 'm',
+      weight: 1,
+      exclusive: true,
+      waitMs: 5_000,
+      ...over,
+    })
     if (outcome !== undefined) this.#say({ e: 'acquired', t: us(at) + 10, p, i, outcome })
     return this
   }
@@ -92,6 +109,23 @@ export class Story {
     this.#say({ e: 'fault', t: us(from), id, nemesis, target, forgets })
     this.#say({ e: 'healed', t: us(to), id, from: us(from), to: us(to), graceMs: 0 })
     return this
+  }
+
+  /** The line is taken from its holders. */
+  broken(at: number, now = false, line = 'm'): this {
+    const id = this.#faults++
+    const nemesis = now ? 'break-now' : 'break'
+    this.#say({ e: 'fault', t: us(at), id, nemesis, target: line, forgets: now, line })
+    this.#say({ e: 'healed', t: us(at) + 1, id, from: us(at) + 1, to: us(at) + 1, graceMs: 0 })
+    return this
+  }
+
+  queued(p: string, at: number, line = 'm', exclusive = true): this {
+    return this.#say({ e: 'queued', t: us(at), p, line, exclusive })
+  }
+
+  phase(name: 'quiet' | 'end', at: number): this {
+    return this.#say({ e: 'phase', t: us(at), name })
   }
 
   woken(p: string, at: number): this {

@@ -1,6 +1,6 @@
 /** Wake-ups per release, on histories of a crowd: five processes take turns, and all others wait meanwhile. */
 import { expect, test } from 'vitest'
-import { judge } from '../../../src/torture/checker/judge.ts'
+import { judge } from '../../src/torture/checker/judge.ts'
 import { Story } from './story.ts'
 
 const PROCESSES = 5

@@ -3,5 +3,5 @@ import { shortTorture } from './stores.ts'
 await shortTorture({
   store: 'zookeeper',
   server: 'zookeeper',
-  nemeses: ['pause-holder', 'failover', 'unplug', 'clock-forward'],
+  nemeses: ['break', 'pause-holder', 'failover', 'stop-leader', 'unplug', 'clock-forward'],
 })

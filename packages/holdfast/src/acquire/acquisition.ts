@@ -1,44 +1,60 @@
 /**
- * One acquisition: watch and enter, then wait for {push, recheck, heartbeat} until the place is granted.
- * Steps are callbacks rather than awaits, because an abort may come between any two of them and must leave no trace.
+ * The one door to a place: watch, ask, judge the answer, then keep the place or undo it. A place that others are in
+ * front of is waited on, by {push, recheck, heartbeat}. Steps are callbacks rather than awaits, because an abort may
+ * come between any two of them and must leave no trace.
  */
-import { isGranted, type Place, type Push, type Stop } from '../driver.ts'
+import { type Entry, isGranted, type Place, type Push, type Stop } from '../contract/driver.ts'
 import type { Core } from './core.ts'
 import {
   CapacityMismatchError,
   HoldfastError,
-  OutcomeUnknownError,
   StoreError,
   StoreUnreachableError,
   UnsupportedError,
   UsageError,
-} from './errors.ts'
+} from '../contract/errors.ts'
+import { channels } from '../contract/events.ts'
 import { Lease, type LeaseListener } from './lease.ts'
-import type { Cancel } from './runtime.ts'
-import { makeEntry, type Spec } from './spec.ts'
-import { renewMs, usableMs } from './validity.ts'
+import type { Cancel } from '../contract/runtime.ts'
+import type { Spec } from './spec.ts'
+import { isTransient } from '../contract/transient.ts'
 
-/** Who asked for the place. */
+/** The applicant: whoever wants the place. */
 export interface Applicant {
   granted(lease: Lease): void
   /** There was no room, and nobody wanted to wait. */
   refused(): void
+  /** The store has answered, and others are in front. Told with every answer that says so. */
+  blocked(): void
   failed(error: HoldfastError): void
+}
+
+/**
+ * A place that is to be had in another way than by standing in line: with others in one step, or from another process.
+ */
+export interface Offer {
+  /** Asks for the place under the id of the entry. Asked again with the same id, it answers the same. */
+  ask(entry: Entry): Promise<Place | null>
+  /** How long a store that gives no answer is asked again. */
+  readonly patienceMs: number
 }
 
 const TOKEN_MAX = 2n ** 53n
 const PAUSE_MS_MIN = 20
 const PAUSE_MS_MAX = 1_000
 
-export class Attempt implements LeaseListener {
+export class Acquisition implements LeaseListener {
   readonly #core: Core
   readonly #spec: Spec
   readonly #wait: boolean
   readonly #applicant: Applicant
+  readonly #offer: Offer | null
   #lease: Lease | null = null
   #firstSentAt = 0
   #push: Push | null = null
   #woken = false
+  /** The store has said that others are in front. */
+  #isBlocked = false
   #ended = false
   #cancelTimer: Cancel | null = null
   #silentSince: number | null = null
@@ -46,17 +62,19 @@ export class Attempt implements LeaseListener {
   /** Why the store is silent, while it is: until its first answer, nobody knows whether others hold the line. */
   outage: unknown = 'no answer yet'
 
-  constructor(core: Core, spec: Spec, wait: boolean, applicant: Applicant) {
+  constructor(core: Core, spec: Spec, wait: boolean, applicant: Applicant, offer: Offer | null = null) {
     this.#core = core
     this.#spec = spec
     this.#wait = wait
     this.#applicant = applicant
+    this.#offer = offer
   }
 
   /** Takes a fresh id: each names one place, once. */
   start(): void {
-    const { driver, runtime } = this.#core
-    const lease = new Lease(makeEntry(this.#spec, runtime.randomId()), this.#spec.settings.ttlMs, this)
+    if (this.#ended) return
+    const { driver, runtime, heartbeat } = this.#core
+    const lease = new Lease(this.#spec, runtime.randomId(), heartbeat.termOf(this.#spec.settings.ttlMs), this)
     this.#lease = lease
     this.#firstSentAt = 0
     this.#push = null
@@ -79,49 +97,59 @@ export class Attempt implements LeaseListener {
     if (this.#lease !== null) this.#abandon(this.#lease)
   }
 
+  /** The place that it stands on, once the store has answered. */
+  get standing(): Lease | null {
+    return this.#lease !== null && this.#lease.list !== null ? this.#lease : null
+  }
+
   #watched(lease: Lease, stop: Stop): void {
     if (this.#ended || lease !== this.#lease) {
       stop()
       return
     }
     lease.stop = stop
-    this.#enter(lease)
+    this.#ask(lease)
   }
 
-  #enter(lease: Lease): void {
+  #ask(lease: Lease): void {
     if (this.#firstSentAt === 0) this.#firstSentAt = this.#core.runtime.now()
-    this.#core.driver.enter(lease.entry, this.#wait).then(
-      (place) => this.#entered(lease, place),
+    const { entry } = lease
+    const answer = this.#offer === null ? this.#core.driver.enter(entry, this.#wait) : this.#offer.ask(entry)
+    answer.then(
+      (place) => this.#judge(lease, place),
       (error: unknown) => this.#unanswered(lease, error),
     )
   }
 
-  #entered(lease: Lease, place: Place | null): void {
+  #judge(lease: Lease, place: Place | null): void {
     if (this.#ended || lease !== this.#lease) {
       // Abandoned while this request was under way: whatever it did must be undone now that it has ended.
-      if (place !== null) this.#core.reaper.drop(lease.entry)
+      if (place !== null) this.#core.cleanup.drop(lease)
       return
     }
     this.#answered()
     if (place === null) {
       lease.unwatch()
+      // An earlier request for this id got no answer, and may arrive when there is room: nobody would want what it
+      // makes.
+      if (lease.doubted) this.#core.cleanup.drop(lease)
       if (this.#wait) this.#later(() => this.start())
       else this.#end().refused()
       return
     }
     lease.take(place)
-    if (this.#core.keeper.leftMs(lease) <= 0 || this.#core.keeper.isDoubtful(lease)) {
-      // A pauses, or its machine sleeps; its place lapses; B enters; A reads the old answer. It is not a grant.
+    if (this.#core.heartbeat.leftMs(lease) <= 0 || this.#core.heartbeat.isDoubtful(lease)) {
+      // A pauses, or its machine sleeps; its place lapses; B enters; A reads the old answer. That answer is no grant.
       this.#startOver(lease)
     } else if (place.token >= TOKEN_MAX) {
       this.#abandon(lease)
       this.#end().failed(this.#storeError(new Error(`the store's token ${place.token} is past 2^53`)))
     } else if (isGranted(lease.entry, place)) {
-      this.#core.keeper.add(lease)
+      this.#core.heartbeat.add(lease)
       this.#grant(lease)
     } else if (this.#wait) {
       lease.awaited = true
-      this.#core.keeper.add(lease)
+      this.#core.heartbeat.add(lease)
       this.#waitOn(lease, place)
     } else {
       this.#abandon(lease)
@@ -134,20 +162,26 @@ export class Attempt implements LeaseListener {
     const push = this.#push
     this.#push = null
     if (push !== null && this.#isAnswer(lease, push)) {
-      this.#grant(lease)
+      this.#grantByPush(lease)
       return
     }
     if (this.#woken || push !== null) {
       this.#woken = false
-      this.#core.keeper.look(lease)
+      this.#core.heartbeat.look(lease)
     }
     // Heartbeats look as well: only a lapse that can come sooner needs a look of its own.
     this.#cancelTimer?.()
     this.#cancelTimer = null
     const { recheckMs } = place
-    if (recheckMs !== null && recheckMs < renewMs(lease.ttlMs)) {
-      this.#cancelTimer = this.#core.runtime.after(recheckMs + 1, () => this.#core.keeper.look(lease), true)
+    if (recheckMs !== null && recheckMs < lease.term.renewMs) {
+      this.#cancelTimer = this.#core.runtime.after(recheckMs + 1, () => this.#core.heartbeat.look(lease), true)
     }
+    if (!this.#isBlocked && channels.waiting.hasSubscribers) {
+      const { source, name } = this.#spec
+      channels.waiting.publish({ ...source, lock: name, position: place.ahead, where: 'store' })
+    }
+    this.#isBlocked = true
+    this.#applicant.blocked()
   }
 
   woke(push: Push | undefined): void {
@@ -158,18 +192,18 @@ export class Attempt implements LeaseListener {
       if (push === undefined) this.#woken = true
       else this.#push = push
     } else if (push !== undefined && this.#isAnswer(lease, push)) {
-      this.#grant(lease)
+      this.#grantByPush(lease)
     } else {
-      this.#core.keeper.look(lease)
+      this.#core.heartbeat.look(lease)
     }
   }
 
   /** A push is the grant only where the store vouches for it, for the place my latest answer named, and in time. */
   #isAnswer(lease: Lease, push: Push): boolean {
-    const { keeper, driver } = this.#core
+    const { heartbeat, driver } = this.#core
     if (driver.traits.push !== 'answer' || push.id !== lease.entry.id || push.token !== lease.token) return false
     // A fixed lease begins with its grant, so it is asked for once more; a machine that slept asks, too.
-    return this.#spec.settings.renew && keeper.leftMs(lease) > 0 && !keeper.isDoubtful(lease)
+    return this.#spec.settings.renew && heartbeat.leftMs(lease) > 0 && !heartbeat.isDoubtful(lease)
   }
 
   placed(place: Place): void {
@@ -190,8 +224,18 @@ export class Attempt implements LeaseListener {
     if (!this.#ended && lease !== null) this.#startOver(lease)
   }
 
+  /** A push says that the place is granted, and nothing about those behind it. */
+  #grantByPush(lease: Lease): void {
+    lease.wanted = true
+    this.#grant(lease)
+  }
+
   #grant(lease: Lease): void {
-    this.#core.keeper.hold(lease, this.#spec.settings.renew)
+    const { heartbeat, runtime } = this.#core
+    heartbeat.hold(lease, this.#spec.settings.renew)
+    if (this.#spec.settings.keepMs > 0) lease.enteredAtMs = runtime.now()
+    // Such a place may have stood for long: what overtook the answer may be a break.
+    if (this.#woken && this.#offer !== null) heartbeat.look(lease)
     this.#end().granted(lease)
   }
 
@@ -203,15 +247,16 @@ export class Attempt implements LeaseListener {
   }
 
   #abandon(lease: Lease): void {
-    this.#core.keeper.remove(lease)
+    this.#core.heartbeat.remove(lease)
     lease.unwatch()
-    // Never sent means nothing to undo. If a request is still under way, this is done again when it ends.
-    if (this.#firstSentAt !== 0) this.#core.reaper.drop(lease.entry)
+    // Never sent means nothing to undo. If a request is still under way, its answer is undone when it comes.
+    if (this.#firstSentAt !== 0) this.#core.cleanup.drop(lease)
   }
 
   #unanswered(lease: Lease, error: unknown): void {
     if (this.#ended || lease !== this.#lease) {
-      if (this.#firstSentAt !== 0) this.#core.reaper.drop(lease.entry)
+      lease.doubted = true
+      if (this.#firstSentAt !== 0) this.#core.cleanup.drop(lease)
       return
     }
     if (!isTransient(error)) {
@@ -224,9 +269,9 @@ export class Attempt implements LeaseListener {
     if (!this.#failing(error)) return
     // Unknown outcomes are asked for again with the same id, while that id can still name a live place.
     const { runtime } = this.#core
-    const isFresh = this.#firstSentAt === 0 || runtime.now() < this.#firstSentAt + usableMs(lease.ttlMs)
+    const isFresh = this.#firstSentAt === 0 || runtime.now() < this.#firstSentAt + lease.term.usableMs
     if (isFresh && lease.stop !== null) {
-      this.#later(() => this.#enter(lease))
+      this.#later(() => this.#ask(lease))
     } else {
       this.#abandon(lease)
       this.#later(() => this.start())
@@ -244,14 +289,17 @@ export class Attempt implements LeaseListener {
     const now = this.#core.runtime.now()
     this.outage = error
     this.#silentSince ??= now
-    const patienceMs = this.#wait
-      ? this.#spec.settings.ttlMs
-      : Math.min(this.#core.connectTimeoutMs, this.#spec.settings.ttlMs)
-    if (now - this.#silentSince < patienceMs) return true
+    if (now - this.#silentSince < this.#patienceMs) return true
     const lease = this.#lease
     if (lease !== null) this.#abandon(lease)
     this.#end().failed(this.#storeError(error))
     return false
+  }
+
+  get #patienceMs(): number {
+    if (this.#offer !== null) return this.#offer.patienceMs
+    const { ttlMs } = this.#spec.settings
+    return this.#wait ? ttlMs : Math.min(this.#core.connectTimeoutMs, ttlMs)
   }
 
   #later(step: () => void): void {
@@ -275,10 +323,18 @@ export class Attempt implements LeaseListener {
   }
 }
 
-/** Whether the same request may get an answer later. */
-function isTransient(error: unknown): boolean {
-  return error instanceof StoreUnreachableError || error instanceof OutcomeUnknownError
+/**
+ * Gives a granted place back. Settles when the store has been asked once: cleanup goes on if that failed. Never
+ * rejects.
+ */
+export function giveBack({ heartbeat, driver, cleanup }: Core, lease: Lease, afterMs = 0): Promise<true> {
+  heartbeat.remove(lease)
+  lease.unwatch()
+  if (lease.doubted) return cleanup.giveUp(lease, afterMs)
+  return driver.leave(lease.entry, afterMs).then(yes, (error: unknown) => cleanup.insist(lease.entry, afterMs, error))
 }
+
+const yes = (): true => true
 
 /** Refusals that the contract says change nothing in the store. */
 function leavesNoTrace(error: unknown): boolean {

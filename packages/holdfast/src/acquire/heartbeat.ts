@@ -2,16 +2,15 @@
  * Keeps every place of a process alive: one heartbeat for all, and one loss timer that needs no I/O.
  * A renewal only moves a deadline; whether it fails or hangs, the deadline is met by this process's own clock.
  */
-import type { Entry, Instant, Place } from '../driver.ts'
-import type { Lease } from './lease.ts'
-import { type LeaseList, TtlClass } from './lease-list.ts'
-import type { Cancel, Runtime } from './runtime.ts'
-import { renewMs, usableMs } from './validity.ts'
+import type { Entry, Instant, Place } from '../contract/driver.ts'
+import { channels, type EventSource } from '../contract/events.ts'
+import { type Lease, type LeaseList, LeaseTerm } from './lease.ts'
+import type { Cancel, Runtime } from '../contract/runtime.ts'
 
 export type Touch = (entries: readonly Entry[]) => Promise<(Place | null)[]>
 
 /** Another thread that renews places while this one is blocked, and what it has learned of them. */
-export interface Voucher {
+export interface WorkerHeartbeat {
   /** Its last renewal of the place, as instants of this thread; or why it gave the place up. null: nothing to tell. */
   latest(id: string): { readonly since: Instant } | { readonly gone: string } | null
   /** The place is kept from now on: renew it if this thread does not. */
@@ -26,11 +25,12 @@ const BATCHES_PER_TURN = 4
 /** The part of the renewal interval by which a place may be renewed early in company. */
 const COMPANY = 0.25
 
-export class Keeper {
+export class Heartbeat {
   readonly #runtime: Runtime
+  readonly #source: EventSource
   readonly #touch: Touch
-  readonly #voucher: Voucher | null
-  readonly #classes = new Map<number, TtlClass>()
+  readonly #worker: WorkerHeartbeat | null
+  readonly #terms = new Map<number, LeaseTerm>()
   readonly #looks = new Set<Lease>()
   #awaited = 0
   #cancel: Cancel | null = null
@@ -38,25 +38,25 @@ export class Keeper {
   #keepsAlive = false
   #closed = false
 
-  constructor(runtime: Runtime, touch: Touch, voucher: Voucher | null) {
+  constructor(runtime: Runtime, touch: Touch, worker: WorkerHeartbeat | null, source: EventSource) {
     this.#runtime = runtime
+    this.#source = source
     this.#touch = touch
-    this.#voucher = voucher
+    this.#worker = worker
+  }
+
+  /** What all leases of this length have in common. */
+  termOf(ttlMs: number): LeaseTerm {
+    return this.#terms.get(ttlMs) ?? new LeaseTerm(ttlMs)
   }
 
   /** Begins to keep a place that the store has just answered for. */
   add(lease: Lease): void {
-    const { ttlMs } = lease
-    let kept = this.#classes.get(ttlMs)
-    if (kept === undefined) {
-      kept = new TtlClass(ttlMs, renewMs(ttlMs), usableMs(ttlMs))
-      this.#classes.set(ttlMs, kept)
-    }
-    lease.kept = kept
-    this.#voucher?.keep(lease.entry.id)
-    this.#rest(lease, kept)
+    const term = this.#listed(lease)
+    this.#worker?.keep(lease.entry.id)
+    this.#rest(lease)
     if (lease.awaited) this.#awaited++
-    this.#arm(lease.sinceMonoMs + (lease.renewed ? kept.renewMs : kept.usableMs))
+    this.#arm(lease.sinceMonoMs + (lease.renewed ? term.renewMs : term.usableMs))
   }
 
   remove(lease: Lease): void {
@@ -73,11 +73,11 @@ export class Keeper {
       if (lease.list !== null) this.#letEnd()
     }
     lease.renewed = renewed
-    if (!renewed) this.#voucher?.fix(lease.entry.id)
-    if (!renewed && lease.list !== null && lease.kept !== null) {
+    if (!renewed) this.#worker?.fix(lease.entry.id)
+    if (!renewed && lease.list !== null) {
       lease.list.remove(lease)
-      this.#rest(lease, lease.kept)
-      this.#arm(lease.sinceMonoMs + lease.kept.usableMs)
+      this.#rest(lease)
+      this.#arm(lease.sinceMonoMs + lease.term.usableMs)
     }
   }
 
@@ -104,18 +104,21 @@ export class Keeper {
 
   /** Milliseconds that the place may still be believed in, by the clock that never steps. */
   leftMs(lease: Lease): number {
-    if (this.#voucher !== null) this.#hear(lease, this.#voucher)
-    return lease.sinceMonoMs + usableMs(lease.ttlMs) - this.#runtime.now()
+    if (this.#worker !== null) this.#hear(lease, this.#worker)
+    return lease.sinceMonoMs + lease.term.usableMs - this.#runtime.now()
   }
 
-  /** The monotonic clock stops while a machine sleeps, the wall clock does not: past its deadline the place must be asked for. */
+  /**
+   * The monotonic clock stops while a machine sleeps, the wall clock does not: past its deadline the place must be
+   * asked for.
+   */
   isDoubtful(lease: Lease): boolean {
-    return this.#runtime.wallNow() >= lease.sinceWallMs + usableMs(lease.ttlMs)
+    return this.#runtime.wallNow() >= lease.sinceWallMs + lease.term.usableMs
   }
 
   /** This thread may have been blocked: what the other one did meanwhile counts before anything is judged. */
-  #hear(lease: Lease, voucher: Voucher): void {
-    const latest = voucher.latest(lease.entry.id)
+  #hear(lease: Lease, worker: WorkerHeartbeat): void {
+    const latest = worker.latest(lease.entry.id)
     if (latest === null) return
     const { list } = lease
     if ('gone' in latest) {
@@ -136,8 +139,19 @@ export class Keeper {
     this.#looks.clear()
   }
 
-  #rest(lease: Lease, kept: TtlClass): void {
-    ;(lease.renewed ? kept.resting : kept.exposed).insert(lease)
+  /** The term that the lease belongs to, in the list from here on: another of the same length may have come first. */
+  #listed(lease: Lease): LeaseTerm {
+    if (!lease.term.isListed) {
+      lease.term = this.termOf(lease.ttlMs)
+      lease.term.isListed = true
+      this.#terms.set(lease.ttlMs, lease.term)
+    }
+    return lease.term
+  }
+
+  #rest(lease: Lease): void {
+    const { resting, exposed } = lease.term
+    ;(lease.renewed ? resting : exposed).insert(lease)
   }
 
   #arm(at: number): void {
@@ -156,52 +170,55 @@ export class Keeper {
     this.#firesAt = Number.POSITIVE_INFINITY
     let batches = BATCHES_PER_TURN
     let next = Number.POSITIVE_INFINITY
-    for (const kept of this.#classes.values()) {
-      this.#expire(kept.exposed, kept)
-      this.#expire(kept.resting, kept)
-      this.#doubt(kept.exposed, kept)
-      this.#doubt(kept.resting, kept)
-      batches -= this.#renew(kept, batches)
-      next = Math.min(next, this.#dueAt(kept))
-      if (kept.exposed.head === null && kept.resting.head === null) this.#classes.delete(kept.ttlMs)
+    for (const term of this.#terms.values()) {
+      this.#expire(term.exposed, term)
+      this.#expire(term.resting, term)
+      this.#doubt(term.exposed, term)
+      this.#doubt(term.resting, term)
+      batches -= this.#renew(term, batches)
+      next = Math.min(next, this.#dueAt(term))
+      if (term.exposed.head === null && term.resting.head === null) {
+        this.#terms.delete(term.ttlMs)
+        term.isListed = false
+      }
     }
     this.#arm(next)
   }
 
-  #expire(list: LeaseList, kept: TtlClass): void {
+  #expire(list: LeaseList, term: LeaseTerm): void {
     const now = this.#runtime.now()
-    for (let lease = list.head; lease !== null && lease.sinceMonoMs + kept.usableMs <= now; lease = list.head) {
+    for (let lease = list.head; lease !== null && lease.sinceMonoMs + term.usableMs <= now; lease = list.head) {
       if (this.leftMs(lease) > 0) continue
-      this.#end(lease, `its lease of ${kept.ttlMs} ms ran out before the store confirmed a renewal`)
+      this.#end(lease, `its lease of ${term.ttlMs} ms ran out before the store confirmed a renewal`)
     }
   }
 
   /** A suspended machine has just resumed, or somebody set the clock: only the store knows. */
-  #doubt(list: LeaseList, kept: TtlClass): void {
+  #doubt(list: LeaseList, term: LeaseTerm): void {
     const wallMs = this.#runtime.wallNow()
     for (let lease = list.head, next: Lease | null; lease !== null; lease = next) {
       next = lease.next
-      if (lease.sinceWallMs + kept.usableMs > wallMs) return
+      if (lease.sinceWallMs + term.usableMs > wallMs) return
       if (lease.renewed) this.look(lease)
-      else this.#end(lease, `by the wall clock its fixed lease of ${kept.ttlMs} ms has run out`)
+      else this.#end(lease, `by the wall clock its fixed lease of ${term.ttlMs} ms has run out`)
     }
   }
 
-  #renew(kept: TtlClass, batchesMax: number): number {
+  #renew(term: LeaseTerm, batchesMax: number): number {
     const now = this.#runtime.now()
-    const head = kept.resting.head
-    if (head === null || head.sinceMonoMs + kept.renewMs > now) return 0
+    const head = term.resting.head
+    if (head === null || head.sinceMonoMs + term.renewMs > now) return 0
     // When one must be renewed, those that follow soon come along: fewer calls, and fuller ones.
-    const due = now - kept.renewMs * (1 - COMPANY)
+    const due = now - term.renewMs * (1 - COMPANY)
     let batches = 0
     while (batches < batchesMax) {
       const batch: Lease[] = []
       for (
-        let lease = kept.resting.head;
+        let lease = term.resting.head;
         lease !== null && lease.sinceMonoMs <= due && batch.length < BATCH;
-        lease = kept.resting.head
+        lease = term.resting.head
       ) {
-        this.#expose(lease, kept)
+        this.#expose(lease)
         batch.push(lease)
       }
       if (batch.length === 0) break
@@ -211,24 +228,24 @@ export class Keeper {
     return batches
   }
 
-  #expose(lease: Lease, kept: TtlClass): void {
+  #expose(lease: Lease): void {
     lease.list?.remove(lease)
-    kept.exposed.insert(lease)
+    lease.term.exposed.insert(lease)
     lease.busy = true
   }
 
-  #dueAt(kept: TtlClass): number {
-    const renewal = kept.resting.head === null ? Number.POSITIVE_INFINITY : kept.resting.head.sinceMonoMs + kept.renewMs
-    const loss = kept.exposed.head === null ? Number.POSITIVE_INFINITY : kept.exposed.head.sinceMonoMs + kept.usableMs
+  #dueAt(term: LeaseTerm): number {
+    const renewal = term.resting.head === null ? Number.POSITIVE_INFINITY : term.resting.head.sinceMonoMs + term.renewMs
+    const loss = term.exposed.head === null ? Number.POSITIVE_INFINITY : term.exposed.head.sinceMonoMs + term.usableMs
     return Math.min(renewal, loss)
   }
 
   #sendLooks(): void {
     const batch: Lease[] = []
     for (const lease of this.#looks) {
-      if (lease.list === null || lease.kept === null || lease.busy) continue
-      this.#expose(lease, lease.kept)
-      this.#arm(lease.sinceMonoMs + lease.kept.usableMs)
+      if (lease.list === null || lease.busy) continue
+      this.#expose(lease)
+      this.#arm(lease.sinceMonoMs + lease.term.usableMs)
       batch.push(lease)
       if (batch.length === BATCH) this.#send(batch.splice(0))
     }
@@ -237,9 +254,22 @@ export class Keeper {
   }
 
   #send(batch: readonly Lease[]): void {
-    this.#touch(batch.map((lease) => lease.entry)).then(
+    const answer = this.#touch(batch.map((lease) => lease.entry))
+    if (channels.renewed.hasSubscribers) this.#tellRenewed(batch, answer)
+    answer.then(
       (places) => this.#answered(batch, places),
       (error: unknown) => this.#failed(batch, error),
+    )
+  }
+
+  #tellRenewed(batch: readonly Lease[], answer: Promise<unknown>): void {
+    const sentAt = this.#runtime.now()
+    const locks = batch.map(({ entry }) => entry.line)
+    const tell = (failure: { readonly error?: unknown }): void =>
+      channels.renewed.publish({ ...this.#source, locks, durationMs: this.#runtime.now() - sentAt, ...failure })
+    answer.then(
+      () => tell({}),
+      (error: unknown) => tell({ error }),
     )
   }
 
@@ -248,8 +278,8 @@ export class Keeper {
     let next = Number.POSITIVE_INFINITY
     for (const [i, lease] of batch.entries()) {
       lease.busy = false
-      const { kept } = lease
-      if (lease.list === null || kept === null) continue
+      const { term } = lease
+      if (lease.list === null) continue
       const place = places[i]
       if (place === null || place === undefined) {
         this.#end(lease, 'its place is gone from the store')
@@ -257,11 +287,11 @@ export class Keeper {
       }
       lease.list.remove(lease)
       lease.take(place)
-      this.#rest(lease, kept)
-      next = Math.min(next, this.#dueAt(kept))
+      this.#rest(lease)
+      next = Math.min(next, this.#dueAt(term))
       if (this.leftMs(lease) <= 0) {
         // Read after its own deadline: the process slept over the answer. It proves nothing now.
-        this.#end(lease, `the store's answer was read after the lease of ${kept.ttlMs} ms had run out`)
+        this.#end(lease, `the store's answer was read after the lease of ${term.ttlMs} ms had run out`)
         continue
       }
       if (this.isDoubtful(lease)) {

@@ -1,16 +1,16 @@
 /** A lock on one line: the same three methods for every primitive. */
-import { checkFunction } from './check.ts'
-import { Context, checkMode } from './context.ts'
+import { checkFunction } from '../contract/check.ts'
+import { Context, checkMode, storage as contexts } from '../hold/reentry.ts'
 import type { Core } from './core.ts'
-import { LockLostError } from './errors.ts'
-import { Handle } from './handle.ts'
-import type { Held } from './held.ts'
-import type { Hold } from './hold.ts'
-import { type AcquireOptions, resolveAcquire, type Wish } from './options.ts'
-import { timedOut } from './queue.ts'
-import type { Runtime } from './runtime.ts'
+import { LockLostError } from '../contract/errors.ts'
+import { Handle } from '../hold/handle.ts'
+import type { Held } from '../hold/held.ts'
+import type { Hold } from '../hold/hold.ts'
+import { type AcquireOptions, IMPATIENT, PATIENT, resolveAcquire, type Wish } from '../contract/options.ts'
+import { type Callers, timedOut } from './local-queue.ts'
+import type { Runtime } from '../contract/runtime.ts'
 import { type Spec, withHolds } from './spec.ts'
-import { enterTogether } from './together.ts'
+import { acquireTogether } from './together.ts'
 import { Waiter } from './waiter.ts'
 
 const NONE = Promise.resolve(null)
@@ -18,13 +18,15 @@ const NONE = Promise.resolve(null)
 /** Safe to share between any number of concurrent callers. */
 export interface Lock {
   readonly name: string
-  /** Waits for the lock. Rejects with AcquireTimeoutError after `waitMs`, or with the signal's own reason when aborted. */
+  /**
+   * Waits for the lock. Rejects with AcquireTimeoutError after `waitMs`, or with the signal's own reason when aborted.
+   */
   acquire(options?: AcquireOptions): Promise<Held>
   /** One try: null when others have it. */
   tryAcquire(options?: Pick<AcquireOptions, 'owner' | 'signal'>): Promise<Held | null>
   /**
-   * Does work under the lock and releases it. The work's own error comes through; work that ends after the lock was lost
-   * rejects with a LockLostError that has its result; a failed release goes to diagnostics only.
+   * Does work under the lock and releases it. The work's own error comes through; work that ends after the lock was
+   * lost rejects with a LockLostError that has its result; a failed release goes to diagnostics only.
    */
   using<T>(fn: (held: Held) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T>
 }
@@ -35,6 +37,8 @@ export type LineOptions = AcquireOptions & { readonly permits?: number }
 export class LineLock implements Lock {
   protected readonly core: Core
   protected readonly spec: Spec
+  /** Found once, and again when it was forgotten: most locks are used more than once. */
+  #queue: Callers | null = null
 
   constructor(core: Core, spec: Spec) {
     this.core = core
@@ -47,8 +51,10 @@ export class LineLock implements Lock {
 
   /** Runs work inside a hold of this lock, so that the work may enter it again. */
   inside<T>(held: Held, fn: () => T | PromiseLike<T>): Promise<T> {
-    const opens = this.spec.settings.reentrant && this.spec.mode !== 'permits'
-    return opens ? Context.run(this.core, held as Handle, fn) : Promise.resolve().then(fn)
+    const { reentrant, refuseDeadlock } = this.spec.settings
+    const enters = reentrant && this.spec.mode !== 'permits'
+    if (!enters && !refuseDeadlock) return Promise.resolve().then(fn)
+    return Context.run(this.core, held as Handle, enters, fn)
   }
 
   /** Whether both are locks of one instance, on one line. */
@@ -66,13 +72,13 @@ export class LineLock implements Lock {
   }
 
   /** A hold of each in one step; null when they must be asked for one by one. */
-  static enterTogether(locks: readonly LineLock[], wish: Wish): Promise<readonly Held[] | null> {
+  static acquireTogether(locks: readonly LineLock[], wish: Wish): Promise<readonly Held[] | null> {
     const core = locks[0]?.core
     if (core === undefined || locks.length < 2) return NONE
     if (locks.some((lock) => lock.core !== core || lock.#isInside(wish))) return NONE
     core.assertOpen()
     if (wish.signal?.aborted === true) return NONE
-    return enterTogether(
+    return acquireTogether(
       core,
       locks.map(({ spec }) => spec),
       wish,
@@ -87,22 +93,23 @@ export class LineLock implements Lock {
   }
 
   /** What this call asks of the line, and which options it has beyond those of every lock. */
-  protected specOf(_options: LineOptions | undefined): { readonly spec: Spec; readonly extra?: readonly string[] } {
+  protected specOf(_options: LineOptions): { readonly spec: Spec; readonly extra?: readonly string[] } {
     return { spec: this.spec }
   }
 
   acquire(options?: LineOptions): Promise<Held> {
-    return this.#acquire(options)
+    return this.#acquire(options, false)
   }
 
   async tryAcquire(options?: Omit<LineOptions, 'waitMs'>): Promise<Held | null> {
+    if (options === undefined) return await this.#ask(this.spec, IMPATIENT)
     const { spec, extra } = this.specOf(options)
     return await this.#ask(spec, resolveAcquire(options, true, extra))
   }
 
   async using<T>(fn: (held: Held) => T | PromiseLike<T>, options?: LineOptions): Promise<T> {
     checkFunction('the work given to using', fn)
-    const handle = await this.#acquire(options)
+    const handle = await this.#acquire(options, true)
     let result: T
     try {
       result = await this.inside(handle, () => fn(handle))
@@ -122,38 +129,66 @@ export class LineLock implements Lock {
     )
   }
 
-  async #acquire(options: LineOptions | undefined): Promise<Handle> {
-    const { spec, extra } = this.specOf(options)
-    const wish = resolveAcquire(options, false, extra)
-    const handle = await this.#ask(spec, wish)
+  async #acquire(options: LineOptions | undefined, scoped: boolean): Promise<Handle> {
+    let [spec, wish] = [this.spec, PATIENT]
+    if (options !== undefined) {
+      const own = this.specOf(options)
+      spec = own.spec
+      wish = resolveAcquire(options, false, own.extra)
+    }
+    const handle = await this.#ask(spec, wish, scoped)
     if (handle === null) throw timedOut(this.name, wish.waitMs)
     return handle
   }
 
-  #ask(spec: Spec, wish: Wish): Promise<Handle | null> {
+  #ask(spec: Spec, wish: Wish, scoped = false): Promise<Handle | null> {
     return new Promise((resolve, reject) => {
-      this.core.assertOpen()
+      const { core } = this
+      if (core.isClosing) throw core.closedError()
       if (wish.signal?.aborted === true) throw wish.signal.reason
-      const waiter = new Waiter(spec, wish, resolve, reject)
-      if (spec.settings.reentrant && spec.mode !== 'permits') {
-        if (wish.owner !== null) {
-          const hold = this.core.owners.find(wish.owner, spec.name)
-          if (hold !== null) {
-            checkMode(hold, spec)
-            waiter.resolve(new Handle(hold, spec, null))
-            return
-          }
-        } else {
-          const context = Context.find(this.core, spec.name)
-          if (context !== null) {
-            context.enter(waiter)
-            return
-          }
+      const waiter = new Waiter(core, spec, wish, resolve, reject, scoped)
+      // Nearly every caller is in no hold of this instance, and asks in nobody's name.
+      if (wish.owner !== null || contexts.getStore() !== undefined) {
+        if (this.#enterAgain(waiter)) return
+        const holds = this.#held(wish.owner)
+        if (holds.length > 0) {
+          const entangled = this.#entangled(spec, wish, holds, resolve, reject)
+          core.queueOf(entangled.spec, wish.owner).add(entangled)
+          return
         }
       }
-      const holds = wish.owner === null ? Context.holds(this.core) : this.core.owners.holds(wish.owner)
-      this.core.apply(holds.length === 0 ? waiter : this.#entangled(spec, wish, holds, resolve, reject))
+      this.#queueOf(waiter).add(waiter)
     })
+  }
+
+  #queueOf({ spec, wish }: Waiter): Callers {
+    if (this.#queue?.isListed === true && spec === this.spec && wish.owner === null) return this.#queue
+    const queue = this.core.queueOf(spec, wish.owner)
+    if (queue.isListed) this.#queue = queue
+    return queue
+  }
+
+  /** Whether the caller was in a hold of this lock already, and shares that hold now. */
+  #enterAgain(waiter: Waiter): boolean {
+    const { spec, wish } = waiter
+    if (!spec.settings.reentrant || spec.mode === 'permits') return false
+    if (wish.owner === null) {
+      const context = Context.find(this.core, spec.name)
+      context?.enter(waiter)
+      return context !== null
+    }
+    const hold = this.core.owners.find(wish.owner, spec.name)
+    if (hold === null) return false
+    checkMode(hold, spec)
+    waiter.resolve(new Handle(hold, spec, null))
+    return true
+  }
+
+  /** What the caller has, by the contexts that it is in and in the name of its owner. */
+  #held(owner: object | symbol | null): readonly Hold[] {
+    const holds = Context.holds(this.core)
+    if (owner === null) return holds
+    return [...new Set([...holds, ...this.core.owners.holds(owner)])]
   }
 
   /** The caller holds something and may wait: both are known while it does, here and in the store. */
@@ -170,6 +205,7 @@ export class LineLock implements Lock {
     waits.add(wait)
     const named = holds.map((hold) => ({ line: hold.spec.name, token: hold.lease.token }))
     return new Waiter(
+      this.core,
       withHolds(spec, named),
       wish,
       (handle) => {

@@ -1,8 +1,9 @@
 /** What one lock asks of its line, decided once. */
-import type { Entry } from '../driver.ts'
-import { UsageError } from './errors.ts'
-import type { LockSettings } from './options.ts'
-import type { Runtime } from './runtime.ts'
+import { UsageError } from '../contract/errors.ts'
+import type { LockSettings } from '../contract/options.ts'
+import type { EventSource } from '../contract/events.ts'
+import type { Runtime } from '../contract/runtime.ts'
+import type { Core } from './core.ts'
 
 /** 'exclusive' excludes all, 'shared' excludes the exclusive, 'permits' are counted and never re-entered. */
 export type Mode = 'exclusive' | 'shared' | 'permits'
@@ -16,10 +17,12 @@ export interface Spec {
   readonly data: string
   /** Callers of one line with equal keys may share a place; null: each takes its own. */
   readonly shareKey: string | null
+  /** Who asks, for those who listen to events. */
+  readonly source: EventSource
 }
 
 export function makeSpec(
-  runtime: Runtime,
+  { runtime, source }: Pick<Core, 'runtime' | 'source'>,
   line: { readonly name: string; readonly mode: Mode; readonly weight: number; readonly capacity: number },
   settings: LockSettings,
   /** What a candidate says of itself. Candidates never share a place. */
@@ -27,7 +30,7 @@ export function makeSpec(
 ): Spec {
   const texts = textsOf(runtime, settings, value)
   const shares =
-    line.mode === 'exclusive' && settings.fairness === 'local' && settings.minHoldMs === 0 && value === undefined
+    settings.fairness === 'local' && settings.minHoldMs === 0 && value === undefined && sharable(line, settings)
   const { name, mode, weight, capacity } = line
   return {
     name,
@@ -36,34 +39,45 @@ export function makeSpec(
     capacity,
     settings,
     data: texts.data,
-    shareKey: shares ? shareKeyOf(texts, capacity) : null,
+    shareKey: shares ? shareKeyOf(texts, capacity, mode) : null,
+    source,
   }
+}
+
+/** One at a time can share a place, and so can readers, if all that a reader has begins and ends with its handle. */
+function sharable({ mode, weight }: Pick<Spec, 'mode' | 'weight'>, { renew, maxHoldMs }: LockSettings): boolean {
+  if (mode === 'exclusive') return true
+  return mode === 'shared' && weight === 1 && renew && maxHoldMs === Number.POSITIVE_INFINITY
 }
 
 interface Texts {
   readonly data: string
   /** What callers must agree on to share a place, besides name and capacity. */
   readonly share: string
-  /** The same with the capacity. Made once: a key built for each lock was a tenth of the heap that a hold keeps. */
+  /**
+   * The same with the capacity, of readers below 0. Made once: a key built for each lock was a tenth of a hold's heap.
+   */
   readonly keys: Map<number, string>
 }
 
-function shareKeyOf({ share, keys }: Texts, capacity: number): string {
-  let key = keys.get(capacity)
+function shareKeyOf({ share, keys }: Texts, capacity: number, mode: Mode): string {
+  const kind = mode === 'shared' ? -capacity : capacity
+  let key = keys.get(kind)
   if (key === undefined) {
-    key = `${capacity}${share}`
-    keys.set(capacity, key)
+    key = `${kind}${share}`
+    keys.set(kind, key)
   }
   return key
 }
 
-// Most locks of an instance have its own settings: writing the JSON anew for each cost as much as the rest of an acquisition.
+// Most locks of an instance have its own settings: writing the JSON anew for each cost as much as the rest of an
+// acquisition.
 const known = new WeakMap<LockSettings, Texts>()
 
 function textsOf(runtime: Runtime, settings: LockSettings, value: string | undefined): Texts {
   const before = value === undefined ? known.get(settings) : undefined
   if (before !== undefined) return before
-  const { label, ttlMs, renew, maxHoldMs, lockDelayMs, handovers } = settings
+  const { label, ttlMs, renew, maxHoldMs, lockDelayMs, handovers, keepMs } = settings
   // It stands in the store once for each place: what is not said takes no room there.
   const data = JSON.stringify({ label: label === '' ? undefined : label, host: runtime.host, pid: runtime.pid, value })
   if (Buffer.byteLength(data) > 1024) {
@@ -73,14 +87,17 @@ function textsOf(runtime: Runtime, settings: LockSettings, value: string | undef
   }
   const texts = {
     data,
-    share: JSON.stringify([ttlMs, renew, maxHoldMs, lockDelayMs, handovers, label]),
+    share: JSON.stringify([ttlMs, renew, maxHoldMs, lockDelayMs, handovers, keepMs, label]),
     keys: new Map<number, string>(),
   }
   if (value === undefined) known.set(settings, texts)
   return texts
 }
 
-/** The same, by a caller that holds other lines: it says so, for the finder of deadlocks, and shares its place with nobody. */
+/**
+ * The same, by a caller that holds other lines: it says so, for the finder of deadlocks, and shares its place with
+ * nobody.
+ */
 export function withHolds(spec: Spec, holds: readonly { readonly line: string; readonly token: bigint }[]): Spec {
   const data = JSON.parse(spec.data) as Record<string, unknown>
   // As many as fit, the innermost first.
@@ -93,10 +110,3 @@ export function withHolds(spec: Spec, holds: readonly { readonly line: string; r
 }
 
 const HOLDS_MAX = 16
-
-/** The store keeps the place for longer than its holder believes in it, if others are to be kept away after a loss. */
-export function makeEntry({ name, weight, capacity, settings, data }: Spec, id: string): Entry {
-  const { ttlMs, lockDelayMs, minHoldMs } = settings
-  const outlives = lockDelayMs > 0 || minHoldMs > 0
-  return { line: name, id, weight, capacity, ttlMs: ttlMs + lockDelayMs, data, outlives }
-}

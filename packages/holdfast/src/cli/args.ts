@@ -1,5 +1,5 @@
 /** Reads the arguments of one command against what that command takes. */
-import { UsageError } from '../core/errors.ts'
+import { UsageError } from '../contract/errors.ts'
 import { nearest } from './nearest.ts'
 
 /** What a command takes. */

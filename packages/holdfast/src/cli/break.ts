@@ -1,6 +1,6 @@
-/** `holdfast break`: takes a line from those who hold it. */
-import { checkName } from '../core/check.ts'
-import type { LineView } from '../driver.ts'
+/** `holdfast break`: force-releases a lock. */
+import { checkName } from '../contract/check.ts'
+import type { LineView } from '../contract/driver.ts'
 import type { Given, Syntax } from './args.ts'
 import { STORE_HELP } from './command.ts'
 import { formatDuration } from './duration.ts'
@@ -18,21 +18,21 @@ export const syntax: Syntax = {
   runs: false,
 }
 
-export const help: string = `Takes a line from those who hold it.
+export const help: string = `Force-releases a lock.
 
 Usage: holdfast break NAME --yes [--now] [--store URL] [--json]
 
   --yes           do it; without it, only says what would happen, and exits with 64
-  --now           serve the next at once. The old holder may still be acting: TWO MAY ACT AT THE SAME TIME.
-                  Without it the leases of the holders are renewed no more, and the next is served when they have
-                  run out: nobody acts together with anybody.
+  --now           serve the next waiter at once. The old holder may still be acting: TWO MAY ACT AT THE SAME TIME.
+                  Without --now the holders can't renew their leases, and the next waiter is served when the leases
+                  have run out: no two act at the same time.
 ${STORE_HELP}
-  --json          one object: { name, now, broken }, the number of places that were broken
+  --json          one object: { name, now, broken }, the number of holders that lost the lock
 
 Examples:
-  holdfast break stock:42              what would happen
-  holdfast break stock:42 --yes        renew no more, and let the leases run out
-  holdfast break stock:42 --yes --now  the holder is known to be dead; do not wait`
+  holdfast break stock:42              says what would happen
+  holdfast break stock:42 --yes        lets the leases run out
+  holdfast break stock:42 --yes --now  does not wait: the holder is known to be dead`
 
 export function execute(given: Given): Promise<number> {
   const name = checkName('NAME', given.operands[0])
@@ -52,7 +52,7 @@ export function execute(given: Given): Promise<number> {
 
 function forecast(line: LineView, now: boolean): string {
   const name = printable(line.name)
-  if (line.holders.length === 0) return `nobody holds ${name}, so there is nothing to break`
+  if (line.holders.length === 0) return `nobody holds ${name}, so there is nothing to release`
   const names = line.holders.map((place) => printable(who(place))).join(', ')
   const next = line.waiters.length === 0 ? 'whoever comes next' : `the next of ${line.waiters.length} waiting`
   return now
@@ -61,11 +61,11 @@ function forecast(line: LineView, now: boolean): string {
 }
 
 function outcome(line: LineView, broken: number, now: boolean): string {
-  if (broken === 0) return 'nobody held it, nothing was broken'
-  const places = broken === 1 ? '1 place' : `${broken} places`
+  if (broken === 0) return 'nobody held it, so nothing was released'
+  const holders = broken === 1 ? '1 holder' : `${broken} holders`
   return now
-    ? `${places} broken at once; until the old holder notices, two may act at the same time`
-    : `${places} broken; the next is served when the lease has run out, in ${formatDuration(leaseMs(line))} at most`
+    ? `taken from ${holders} at once; until the old holder notices, two may act at the same time`
+    : `taken from ${holders}; the next waiter is served when the lease has run out, in ${formatDuration(leaseMs(line))} at most`
 }
 
 /** When the last of the holders' leases ends. */

@@ -1,8 +1,8 @@
-/** What `run` asks of its line, and how it gets it. */
-import { AcquireTimeoutError, CapacityMismatchError } from '../core/errors.ts'
-import type { Held } from '../core/held.ts'
-import type { Lock } from '../core/lock.ts'
-import type { AcquireOptions } from '../core/options.ts'
+/** How `run` asks for its lock, and how it gets it. */
+import { AcquireTimeoutError, CapacityMismatchError } from '../contract/errors.ts'
+import type { Held } from '../hold/held.ts'
+import type { Lock } from '../acquire/lock.ts'
+import type { AcquireOptions } from '../contract/options.ts'
 import type { Holdfast } from '../holdfast.ts'
 
 export type Claim =
@@ -34,7 +34,7 @@ export async function acquire(hf: Holdfast, name: string, claim: Claim, options:
     } catch (error) {
       if (error instanceof AcquireTimeoutError && waitMs > 0) {
         // The way that was tried last may have had only the rest of the time: say how long it was in all.
-        throw new AcquireTimeoutError(`line ${JSON.stringify(name)} stayed held by others for ${waitMs} ms`, {
+        throw new AcquireTimeoutError(`lock ${JSON.stringify(name)} stayed held by others for ${waitMs} ms`, {
           line: name,
           cause: error,
         })

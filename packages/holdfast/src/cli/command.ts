@@ -9,6 +9,6 @@ export interface Command {
   execute(given: Given): Promise<number>
 }
 
-/** Options of every command that reads lines. */
-export const STORE_HELP = `  --store URL     where the lines are kept; else $HOLDFAST_STORE, else a SQLite file of this user:
+/** Options of every command that reads locks. */
+export const STORE_HELP = `  --store URL     where the locks are kept; else $HOLDFAST_STORE, else a SQLite file of this user:
                   \${XDG_STATE_HOME:-~/.local/state}/holdfast/locks.db`

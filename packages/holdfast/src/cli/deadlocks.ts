@@ -14,7 +14,7 @@ export const syntax: Syntax = {
   runs: false,
 }
 
-export const help: string = `Finds those who wait for each other in a circle, across processes and machines.
+export const help: string = `Finds processes that wait for each other in a circle, across processes and machines.
 
 Usage: holdfast deadlocks [--store URL] [--json]
 
@@ -22,7 +22,7 @@ ${STORE_HELP}
   --json          one array a circle: [{ line, label, host, pid, waitingMs, holds: [{ line, token }] }, …]
 
 Seen are callers that ask for a lock inside \`using\` of another, or with the same owner as another. To end a circle, stop
-one of its processes, or break a line that it holds.
+one of its processes, or break a lock that it holds.
 
 Exit code: 0 there is none · 1 there is at least one
   64 usage · 69 store out of reach · 70 internal`

@@ -1,8 +1,8 @@
 /** `holdfast elect`: runs a program while leading, and again after each loss. */
-import { checkText } from '../core/check.ts'
-import { StoreUnreachableError } from '../core/errors.ts'
-import type { Held } from '../core/held.ts'
-import type { Election } from '../primitives/election.ts'
+import { checkText } from '../contract/check.ts'
+import { StoreUnreachableError } from '../contract/errors.ts'
+import type { Held } from '../hold/held.ts'
+import type { Election } from '../locks/election.ts'
 import type { Given, Syntax } from './args.ts'
 import { STORE_HELP } from './command.ts'
 import { EXIT } from './exit.ts'

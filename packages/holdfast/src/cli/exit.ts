@@ -10,8 +10,7 @@ import {
   StoreError,
   UnsupportedError,
   UsageError,
-} from '../core/errors.ts'
-import { TestbedError } from '../testbed/error.ts'
+} from '../contract/errors.ts'
 
 interface ExitCodes {
   readonly ok: number
@@ -51,7 +50,7 @@ export function errorExit(error: unknown): number {
     return EXIT.unavailable
   }
   // A server that torture and lab were to start: not installed, or it does not serve.
-  if (error instanceof TestbedError) return EXIT.unavailable
+  if (error instanceof HoldfastError && error.code === 'HF_TESTBED') return EXIT.unavailable
   if (error instanceof AcquireTimeoutError) return EXIT.notAcquired
   if (error instanceof LockLostError) return EXIT.lost
   return EXIT.internal

@@ -1,13 +1,14 @@
 /** `run`'s side of its guardian: starts it, gives it orders, and hears how the program ends. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { groupGone, signalGroup } from './group.ts'
+import { askToEnd, groupGone, signalGroup } from './group.ts'
+import { Notice } from './notice.ts'
 import type { Order, Report, Start } from './orders.ts'
 
 /** How the program ended. */
 export type Ending =
   | Extract<Report, { readonly kind: 'refused' | 'ended' }>
-  /** The guardian was killed; the program was killed after it. */
+  /** The guardian was killed, or gave no sign of life when the program had to stop; the program was killed. */
   | { readonly kind: 'unguarded' }
 
 export interface GuardListener {
@@ -18,12 +19,20 @@ export interface GuardListener {
 }
 
 const BURIAL_MS = 2_000
+/** How long the guardian may take to say that it has told the program to stop. */
+const ANSWER_MS = 100
 
 export class Guard {
   readonly #process: ChildProcess
   #listener: GuardListener | null = null
   #pid: number | null = null
   #settle: ((ending: Ending) => void) | null = null
+  #start: Start | null = null
+  #notice: Notice | null = null
+  /** Whether the program has been told to stop, by the guardian or by us. */
+  #isTold = false
+  #isStopping = false
+  readonly #timers: NodeJS.Timeout[] = []
 
   /** Starts the guardian while `run` still waits for the lock: it is ready when the lock is there. */
   constructor() {
@@ -46,6 +55,12 @@ export class Guard {
   /** Runs the program; settles when it has ended. */
   run(start: Start, listener: GuardListener): Promise<Ending> {
     this.#listener = listener
+    this.#start = start
+    // The guardian's turn comes first. If it is stopped, nobody but us is left to end the program before the lease ends.
+    this.#notice = new Notice(start.leaseUntilMs, start.noticeMs / 2, (leftMs) => {
+      listener.expiring()
+      this.#stop(leftMs)
+    })
     return new Promise((resolve) => {
       this.#settle = resolve
       if (this.#process.exitCode !== null || this.#process.signalCode !== null) this.#gone(null)
@@ -55,16 +70,43 @@ export class Guard {
 
   /** The lease now ends at this instant of `bootMs`. */
   extend(leaseUntilMs: number): void {
+    this.#notice?.extend(leaseUntilMs)
     this.#order({ kind: 'lease', leaseUntilMs })
   }
 
+  /** The lock is lost: the program has the grace, and not a moment longer. */
   stop(): void {
-    this.#order({ kind: 'stop' })
+    this.#stop(this.#start?.graceMs ?? 0)
   }
 
   /** There is nothing to guard. */
   dismiss(): void {
     if (this.#process.connected) this.#process.disconnect()
+  }
+
+  /**
+   * The guardian does it; but it may be stopped itself (kill -STOP), and would leave the program to go on for as long as that
+   * lasts, beside the next holder. So what it does not do in time is done here.
+   */
+  #stop(graceMs: number): void {
+    if (this.#isStopping || this.#settle === null) return
+    this.#isStopping = true
+    this.#notice?.cancel()
+    this.#order({ kind: 'stop' })
+    const tell = (): void => {
+      if (!this.#isTold && this.#pid !== null) askToEnd(this.#pid)
+    }
+    const kill = (): void => {
+      if (this.#pid !== null) signalGroup(this.#pid, 'SIGKILL')
+    }
+    // A guardian that lives says how the program ended. One that does not must not start it later, either.
+    const giveUp = (): void => void this.#process.kill('SIGKILL')
+    const endMs = Math.max(0, graceMs)
+    this.#timers.push(
+      setTimeout(tell, Math.min(ANSWER_MS, endMs / 2)),
+      setTimeout(kill, endMs),
+      setTimeout(giveUp, endMs + BURIAL_MS),
+    )
   }
 
   #order(order: Order): void {
@@ -80,6 +122,9 @@ export class Guard {
         break
       case 'expiring':
         this.#listener?.expiring()
+        break
+      case 'stopping':
+        this.#isTold = true
         break
       case 'refused':
       case 'ended':
@@ -100,6 +145,8 @@ export class Guard {
   }
 
   #end(ending: Ending): void {
+    this.#notice?.cancel()
+    for (const timer of this.#timers.splice(0)) clearTimeout(timer)
     this.#settle?.(ending)
     this.#settle = null
   }

@@ -5,6 +5,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { askToEnd, groupGone, signalGroup } from './group.ts'
+import { Notice } from './notice.ts'
 import { bootMs, type Order, type Report, type Start } from './orders.ts'
 
 /** How long a killed group may take to be gone. */
@@ -13,8 +14,7 @@ const BURIAL_MS = 2_000
 class Guardian {
   #start: Start | null = null
   #child: ChildProcess | null = null
-  #leaseUntilMs = Number.POSITIVE_INFINITY
-  #leaseTimer: NodeJS.Timeout | undefined
+  #notice: Notice | null = null
   #killTimer: NodeJS.Timeout | undefined
   #stopping = false
 
@@ -24,8 +24,7 @@ class Guardian {
         this.#run(order.start)
         break
       case 'lease':
-        this.#leaseUntilMs = order.leaseUntilMs
-        this.#watchLease()
+        this.#notice?.extend(order.leaseUntilMs)
         break
       case 'stop':
         this.#stop(this.#start?.graceMs ?? 0)
@@ -36,12 +35,11 @@ class Guardian {
   /** `run` is gone, and nobody renews the lease any more: the program has until its end, and no longer than the grace. */
   orphaned(): void {
     if (this.#child === null) process.exit(0)
-    this.#stop(Math.min(this.#start?.graceMs ?? 0, this.#leaseUntilMs - bootMs()))
+    this.#stop(Math.min(this.#start?.graceMs ?? 0, this.#notice?.leftMs ?? 0))
   }
 
   #run(start: Start): void {
     this.#start = start
-    this.#leaseUntilMs = start.leaseUntilMs
     if (bootMs() >= start.leaseUntilMs) {
       // `run` or the guardian was paused between the grant and here, and the next holder may be at work by now.
       this.#report({ kind: 'expiring' })
@@ -61,28 +59,20 @@ class Guardian {
     if (child.pid === undefined) return
     this.#child = child
     this.#report({ kind: 'started', pid: child.pid })
-    this.#watchLease()
-  }
-
-  /** The program is told early enough to be gone when the lease ends: the next holder begins at that moment. */
-  #watchLease(): void {
-    clearTimeout(this.#leaseTimer)
-    if (this.#child === null || this.#stopping || this.#start === null) return
-    const leftMs = this.#leaseUntilMs - bootMs()
-    if (leftMs > this.#start.noticeMs) {
-      this.#leaseTimer = setTimeout(() => this.#watchLease(), Math.min(leftMs - this.#start.noticeMs, 2 ** 31 - 1))
-      return
-    }
-    this.#report({ kind: 'expiring' })
-    this.#stop(leftMs)
+    // The program is told early enough to be gone when the lease ends: the next holder begins at that moment.
+    this.#notice = new Notice(start.leaseUntilMs, start.noticeMs, (leftMs) => {
+      this.#report({ kind: 'expiring' })
+      this.#stop(leftMs)
+    })
   }
 
   #stop(graceMs: number): void {
     const pid = this.#child?.pid
     if (pid === undefined || this.#stopping) return
     this.#stopping = true
-    clearTimeout(this.#leaseTimer)
+    this.#notice?.cancel()
     askToEnd(pid)
+    this.#report({ kind: 'stopping' })
     this.#killTimer = setTimeout(() => signalGroup(pid, 'SIGKILL'), Math.max(0, graceMs))
   }
 
@@ -91,7 +81,7 @@ class Guardian {
     if (this.#stopping && child.pid !== undefined) {
       await groupGone(child.pid, (this.#start?.graceMs ?? 0) + BURIAL_MS)
     }
-    clearTimeout(this.#leaseTimer)
+    this.#notice?.cancel()
     clearTimeout(this.#killTimer)
     this.#end({ kind: 'ended', code, signal })
   }

@@ -1,6 +1,6 @@
 /** `holdfast id`: ids that no other process makes. */
-import { checkName, checkWhole } from '../core/check.ts'
-import { UsageError } from '../core/errors.ts'
+import { checkName, checkWhole } from '../contract/check.ts'
+import { UsageError } from '../contract/errors.ts'
 import { type Given, refuseBoth, type Syntax } from './args.ts'
 import { STORE_HELP } from './command.ts'
 import { EXIT } from './exit.ts'

@@ -1,8 +1,8 @@
 /** `holdfast limit`: takes from a rate limit, and runs a program if there was enough. */
-import { checkName, checkWhole } from '../core/check.ts'
-import { AcquireTimeoutError, UsageError } from '../core/errors.ts'
-import type { Limiter, Outcome } from '../primitives/limiter/limiter.ts'
-import { type LimiterOptions, resolveLimiter } from '../primitives/limiter/options.ts'
+import { checkName, checkWhole } from '../contract/check.ts'
+import { AcquireTimeoutError, UsageError } from '../contract/errors.ts'
+import type { Limiter, Outcome } from '../kit/limiter/limiter.ts'
+import { type LimiterOptions, resolveLimiter } from '../kit/limiter/options.ts'
 import { type Given, type Syntax, usage } from './args.ts'
 import { runChild } from './child.ts'
 import { STORE_HELP } from './command.ts'

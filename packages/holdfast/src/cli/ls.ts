@@ -1,8 +1,8 @@
-/** `holdfast ls`: the lines that somebody stands in. */
-import { UnsupportedError } from '../core/errors.ts'
-import type { LineView } from '../driver.ts'
+/** `holdfast ls`: locks with their holders and waiters. */
+import { UnsupportedError } from '../contract/errors.ts'
+import type { LineView } from '../contract/driver.ts'
 import type { Holdfast } from '../holdfast.ts'
-import type { JobRun } from '../primitives/once/job.ts'
+import type { JobRun } from '../kit/once/job.ts'
 import type { Given, Syntax } from './args.ts'
 import { STORE_HELP } from './command.ts'
 import { EXIT } from './exit.ts'
@@ -17,13 +17,13 @@ export const syntax: Syntax = {
   runs: false,
 }
 
-export const help: string = `Lists the lines that somebody holds or waits for, and the last runs of scheduled jobs.
+export const help: string = `Lists locks with their holders and waiters, and the last runs of scheduled jobs.
 
 Usage: holdfast ls [PREFIX] [--store URL] [--json]
 
-  PREFIX          only lines whose names begin with it
+  PREFIX          only locks whose names begin with it
 ${STORE_HELP}
-  --json          one object a line: { name, capacity, holders, waiters }; tokens are decimal strings;
+  --json          one object for each lock: { name, capacity, holders, waiters }; tokens are decimal strings;
                   then one for each job: { job, periodMs, startedMs, endedMs, ok, host, pid }
 
 Examples:
@@ -48,7 +48,11 @@ export function execute(given: Given): Promise<number> {
     if (lines.length > 0) print(lineTable(lines, isStyled()))
     if (jobs.length > 0) print(`${lines.length > 0 ? '\n' : ''}${jobTable(jobs, Date.now(), isStyled())}`)
     if (lines.length + jobs.length === 0)
-      print(prefix === '' ? 'nobody holds or waits' : `nobody holds or waits in a line beginning with ${prefix}`)
+      print(
+        prefix === ''
+          ? 'nobody holds or waits for a lock'
+          : `nobody holds or waits for a lock whose name begins with ${prefix}`,
+      )
     return EXIT.ok
   })
 }

@@ -1,13 +1,10 @@
 #!/usr/bin/env node
-/** The command line: picks the command, and loads nothing but that. */
-import { UsageError } from '../core/errors.ts'
-import { parseArgs } from './args.ts'
-import type { Command } from './command.ts'
-import { EXIT, errorExit, errorText } from './exit.ts'
-import { nearest } from './nearest.ts'
-import { complain, debug, print } from './output.ts'
+/** The command line `holdfast`: its commands, and what --help says. */
+import { type CommandLine, dispatch } from './dispatch.ts'
+import { laboratory } from './laboratory.ts'
+import { version } from './version.ts'
 
-const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+const COMMANDS: CommandLine['commands'] = {
   run: () => import('./run.ts'),
   elect: () => import('./elect.ts'),
   once: () => import('./once.ts'),
@@ -18,8 +15,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   limit: () => import('./limit.ts'),
   id: () => import('./id.ts'),
   migrate: () => import('./migrate.ts'),
-  torture: () => import('./torture.ts'),
-  lab: () => import('./lab.ts'),
+  torture: () => laboratory('torture'),
+  lab: () => laboratory('lab'),
   redlock: () => import('./redlock.ts'),
 }
 
@@ -30,16 +27,16 @@ Usage: holdfast COMMAND …
   run NAME -- program …    runs a program while holding a lock
   elect NAME -- program …  runs a program while leading, again after each loss
   once NAME --every 1h -- program …  runs a program once per period, on whichever machine
-  ls [PREFIX]              lists the lines that somebody holds or waits for
-  show NAME                shows who holds a line, and who waits for it
-  deadlocks                finds those who wait for each other in a circle
-  break NAME               takes a line from its holders
+  ls [PREFIX]              lists locks with their holders and waiters
+  show NAME                shows the holders and the waiters of a lock
+  deadlocks                finds processes that wait for each other in a circle
+  break NAME               force-releases a lock
   limit NAME --rate 10/1s  takes from a rate limit, and maybe runs a program
   id                       makes an id that no other process makes
   migrate                  makes the tables of a store on PostgreSQL, MySQL or MariaDB
   torture --spawn KIND     puts locks through harsh conditions, and judges what came of it
   lab [NAME]               shows on real servers how well-known locks break, and what Holdfast does instead
-  redlock init             tells the servers of a Redlock deployment that this is their first start
+  redlock init|resize      starts a Redlock deployment; adds, removes and replaces its servers
   help [COMMAND]           explains a command; so does COMMAND --help
   --version                says which version this is
 
@@ -51,41 +48,12 @@ Examples:
 
 Environment: HOLDFAST_STORE (the store's URL), NO_COLOR, HOLDFAST_DEBUG (show where an error came from)`
 
-async function main(args: readonly string[]): Promise<number> {
-  const [first, ...rest] = args
-  if (first === '--version') {
-    const { version } = await import('./version.ts')
-    print(version())
-    return EXIT.ok
-  }
-  if (first === undefined || first === '--help' || first === '-h' || (first === 'help' && rest.length === 0)) {
-    if (first === undefined) throw new UsageError('there is no command given; see holdfast --help')
-    print(HELP)
-    return EXIT.ok
-  }
-  const asksHelp = first === 'help'
-  const command = await load(asksHelp ? (rest[0] as string) : first)
-  const given = asksHelp ? null : parseArgs(command.syntax, rest)
-  if (given === null || given.help) {
-    print(command.help)
-    return EXIT.ok
-  }
-  return command.execute(given)
-}
-
-function load(name: string): Promise<Command> {
-  const found = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
-  if (found !== undefined) return found()
-  const meant = nearest(name, [...Object.keys(COMMANDS), 'help', '--help', '--version'])
-  const hint = meant === null ? '; see' : `; did you mean ${meant}? See`
-  throw new UsageError(`there is no command ${JSON.stringify(name.slice(0, 40))}${hint} holdfast --help`)
-}
-
-function fail(error: unknown): number {
-  complain(errorText(error))
-  debug(error)
-  return errorExit(error)
+/** On Node 22 the first use of its own SQLite warns. That is our choice, and not for people who run a command. */
+const { emitWarning } = process
+process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
+  const isOurs = rest[0] === 'ExperimentalWarning' && String(warning).startsWith('SQLite ')
+  if (!isOurs) Reflect.apply(emitWarning, process, [warning, ...rest])
 }
 
 // Exits by itself: what a store has left open must not keep a finished command alive.
-process.exit(await main(process.argv.slice(2)).catch(fail))
+process.exit(await dispatch({ name: 'holdfast', help: HELP, version, commands: COMMANDS }, process.argv.slice(2)))

@@ -1,5 +1,5 @@
 /** `holdfast migrate`: makes the tables that a store on a SQL server needs, or shows how. */
-import { UsageError } from '../core/errors.ts'
+import { UsageError } from '../contract/errors.ts'
 import type { Given, Syntax } from './args.ts'
 import { STORE_HELP } from './command.ts'
 import { EXIT } from './exit.ts'
@@ -41,12 +41,12 @@ async function sqlFor(url: string): Promise<string> {
   const prefix = urlOption(url, 'prefix')
   const names = prefix === null ? {} : { prefix }
   if (/^postgres(ql)?:/i.test(url)) {
-    const { postgresMigration } = await import('../drivers/postgres/index.ts')
+    const { postgresMigration } = await import('../stores/postgres/index.ts')
     const schema = urlOption(url, 'schema')
     return postgresMigration(schema === null ? names : { ...names, schema })
   }
-  if (/^mysql:/i.test(url)) {
-    const { mysqlMigration } = await import('../drivers/mysql/index.ts')
+  if (/^mysqls?:/i.test(url)) {
+    const { mysqlMigration } = await import('../stores/mysql/index.ts')
     return mysqlMigration(names)
   }
   throw new UsageError('only postgres: and mysql: have tables to print; other stores make what they need by themselves')

@@ -1,7 +1,8 @@
 /** `holdfast once`: runs a program unless somebody, on any machine, has run it in this period. */
-import { checkName } from '../core/check.ts'
-import { UsageError } from '../core/errors.ts'
-import { checkEvery, periodOf } from '../primitives/once/once.ts'
+import { checkName } from '../contract/check.ts'
+import { UsageError } from '../contract/errors.ts'
+import { Cron } from '../kit/once/cron.ts'
+import { checkEvery, periodOf } from '../kit/once/once.ts'
 import type { Given, Syntax } from './args.ts'
 import { runChild } from './child.ts'
 import { STORE_HELP } from './command.ts'
@@ -12,16 +13,18 @@ import { withStore } from './store.ts'
 
 export const syntax: Syntax = {
   command: 'once',
-  options: { store: 'value', every: 'value', rerun: 'flag', quiet: 'flag' },
+  options: { store: 'value', every: 'value', cron: 'value', 'time-zone': 'value', rerun: 'flag', quiet: 'flag' },
   operands: ['NAME'],
   runs: true,
 }
 
 export const help: string = `Runs a program unless somebody, on any machine, has run it in this period.
 
-Usage: holdfast once NAME --every 1h [options] -- program [argument …]
+Usage: holdfast once NAME --every 1h | --cron '30 2 * * *' [options] -- program [argument …]
 
   --every 1h      the period; it begins at whole multiples of itself since 1970, in UTC
+  --cron '…'      the period begins at these times instead: five fields as in a crontab, or @daily
+  --time-zone Z   the time zone of --cron, such as Europe/Berlin; default UTC
   --rerun         run again if the process that ran it in this period died in the middle
   --quiet         say nothing when there is nothing to do
 ${STORE_HELP}
@@ -41,18 +44,18 @@ class ProgramFailed extends Error {}
 
 export async function execute(given: Given): Promise<number> {
   const name = checkName('NAME', given.operands[0])
-  const every = given.values.get('every')
-  if (every === undefined) throw new UsageError('--every says how often, such as --every 1h; see holdfast once --help')
-  const everyMs = checkEvery(parseDuration('--every', every))
+  const { periodMs, untilMs } = periodNow(given, Date.now())
   return withStore(given, async (hf) => {
     let code: number = EXIT.ok
     const job = hf.job(name)
     let ran = true
     try {
-      ran = await job.attempt(periodOf(everyMs, Date.now()), given.flags.has('rerun'), async () => {
+      const options = { rerun: given.flags.has('rerun'), untilMs, waitMs: 0 }
+      const outcome = await job.attempt(periodMs, options, async () => {
         code = await runChild(given.program)
         if (code !== EXIT.ok) throw new ProgramFailed()
       })
+      ran = outcome === 'ran'
     } catch (error) {
       if (!(error instanceof ProgramFailed)) throw error
     }
@@ -64,4 +67,20 @@ export async function execute(given: Given): Promise<number> {
     }
     return code
   })
+}
+
+/** The period that this moment is in. */
+function periodNow({ values }: Given, nowMs: number): { readonly periodMs: number; readonly untilMs: number } {
+  const [every, cron, timeZone] = ['every', 'cron', 'time-zone'].map((name) => values.get(name))
+  if ((every === undefined) === (cron === undefined)) {
+    throw new UsageError('--every or --cron says how often, such as --every 1h; see holdfast once --help')
+  }
+  if (cron === undefined) {
+    if (timeZone !== undefined) throw new UsageError('--time-zone is for --cron, and there is none')
+    const everyMs = checkEvery(parseDuration('--every', every as string))
+    const periodMs = periodOf(everyMs, nowMs)
+    return { periodMs, untilMs: periodMs + everyMs }
+  }
+  const times = new Cron(cron, timeZone)
+  return { periodMs: times.last(nowMs) ?? 0, untilMs: times.next(nowMs) ?? Number.POSITIVE_INFINITY }
 }

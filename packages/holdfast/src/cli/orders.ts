@@ -27,6 +27,8 @@ export type Report =
   | { readonly kind: 'refused'; readonly code: string }
   /** The lease is about to end unrenewed, so the program is being stopped. */
   | { readonly kind: 'expiring' }
+  /** The program has been told to stop. */
+  | { readonly kind: 'stopping' }
   | { readonly kind: 'ended'; readonly code: number | null; readonly signal: NodeJS.Signals | null }
 
 /** The monotonic clock that all processes of a machine share; `performance.now()` starts anew in each of them. */

@@ -19,8 +19,8 @@ ${STORE_HELP}
   --ttl 30s       the lease: how long others wait for a machine that has died; renewed while the program runs
   --wait 10s      give up after this long; without it, waits for ever
   --no-wait       give up at once when others have the lock
-  --shared        share the line with others that say --shared; those that don't still have it alone
-  --permits k/n   take k of the n permits of the line; all its users must agree on n
+  --shared        share the lock with others that say --shared; a program without --shared has it alone
+  --permits k/n   take k of the n permits of the lock; all its users must agree on n
   --grace 5s      how long a program that must stop has, from TERM to KILL
 
 The program gets HOLDFAST_LINE, HOLDFAST_TOKEN (the fencing token: larger than that of every earlier holder),

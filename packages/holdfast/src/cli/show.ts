@@ -1,6 +1,6 @@
-/** `holdfast show`: who holds one line, and who waits for it, in order. */
-import { checkName } from '../core/check.ts'
-import type { LineView } from '../driver.ts'
+/** `holdfast show`: the holders of one lock, and its waiters in the order of the queue. */
+import { checkName } from '../contract/check.ts'
+import type { LineView } from '../contract/driver.ts'
 import type { Holdfast } from '../holdfast.ts'
 import type { Given, Syntax } from './args.ts'
 import { STORE_HELP } from './command.ts'
@@ -17,12 +17,12 @@ export const syntax: Syntax = {
   runs: false,
 }
 
-export const help: string = `Shows who holds a line and who waits for it, in order.
+export const help: string = `Shows the holders of a lock, and its waiters in the order of the queue.
 
 Usage: holdfast show NAME [--store URL] [--json]
 
 ${STORE_HELP}
-  --json          one object: { name, capacity, holders, waiters }; an unused line has capacity 0
+  --json          one object: { name, capacity, holders, waiters }; a lock that nobody uses has capacity 0
 
 Examples:
   holdfast show stock:42

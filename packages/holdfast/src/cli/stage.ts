@@ -1,7 +1,7 @@
 /** What a program under a hold needs besides the hold: the store, and the signals that are sent to us. */
-import { UsageError } from '../core/errors.ts'
-import type { Driver } from '../driver.ts'
-import type { SqliteDriver } from '../drivers/sqlite/index.ts'
+import { UsageError } from '../contract/errors.ts'
+import type { Driver } from '../contract/driver.ts'
+import type { SqliteDriver } from '../stores/sqlite/index.ts'
 import type { Holdfast } from '../holdfast.ts'
 import { signalExit } from './exit.ts'
 import { debug } from './output.ts'

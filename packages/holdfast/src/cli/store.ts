@@ -1,6 +1,6 @@
 /** Which store a command works on. */
 import { resolve } from 'node:path'
-import { defaultPath } from '../drivers/sqlite/default-path.ts'
+import { defaultPath } from '../stores/sqlite/default-path.ts'
 import type { Holdfast } from '../holdfast.ts'
 import type { Given } from './args.ts'
 
@@ -15,13 +15,28 @@ function inUrl(path: string): string {
   return path.replace(/[%?#]/g, encodeURIComponent)
 }
 
-/** The URL as it may be handed on to a program: without the password, and right from any folder. */
+/** The URL as it may be handed on to a program: without any password, and right from any folder. */
 export function publicUrl(url: string, cwd: string = process.cwd()): string {
-  const open = url.replace(
+  const [start = '', query] = url.split(/\?(.*)/s)
+  const shown = (query ?? '').split('&').flatMap((item) => {
+    const [key = '', value = ''] = item.split(/=(.*)/s)
+    if (/password$/i.test(key)) return []
+    // A URL inside the URL, such as listenUrl.
+    return /(:|%3A)(\/|%2F){2}/i.test(value) ? [`${key}=${encodeURIComponent(withoutPassword(decode(value)))}`] : [item]
+  })
+  const open = withoutPassword(start) + (shown.join('') === '' ? '' : `?${shown.join('&')}`)
+  return open.replace(/^(sqlite:)([^?#]+)/i, (_, scheme: string, path: string) => scheme + resolve(inUrl(cwd), path))
+}
+
+function withoutPassword(url: string): string {
+  return url.replace(
     /^([a-z][a-z0-9+]*:\/\/)([^/?#]*)@/i,
     (_, scheme: string, user: string) => scheme + (user.split(':')[0] === '' ? '' : `${user.split(':')[0]}@`),
   )
-  return open.replace(/^(sqlite:)([^?#]+)/i, (_, scheme: string, path: string) => scheme + resolve(inUrl(cwd), path))
+}
+
+function decode(text: string): string {
+  return new URLSearchParams(`a=${text}`).get('a') ?? ''
 }
 
 /** What the URL itself says of an option; null: nothing. */

@@ -1,7 +1,7 @@
 /** Runs a program under a hold, and stops it with the hold. */
 import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
-import type { Held } from '../core/held.ts'
+import type { Held } from '../hold/held.ts'
 import { credentialOf } from '../fence/proof.ts'
 import { EXIT, signalExit } from './exit.ts'
 import type { Ending, Guard } from './guard.ts'
@@ -57,7 +57,7 @@ export async function supervise(task: Task, held: Held, guard: Guard, stage: Sta
           stage.tie(pid).catch(debug)
         },
         expiring() {
-          loss ??= `the lease of line ${JSON.stringify(task.name)} could not be renewed in time`
+          loss ??= `the lease of lock ${JSON.stringify(task.name)} could not be renewed in time`
         },
       },
     )
@@ -65,7 +65,7 @@ export async function supervise(task: Task, held: Held, guard: Guard, stage: Sta
     clearInterval(reporting)
     stage.signals.detach()
   }
-  if (held.state === 'lost') loss ??= `line ${JSON.stringify(task.name)} was lost`
+  if (held.state === 'lost') loss ??= `lock ${JSON.stringify(task.name)} was lost`
   const fate = fateOf(task, ending)
   return loss === null ? { loss, exit: endingExit(task, ending), fate } : { loss, exit: EXIT.lost, fate }
 }
@@ -85,7 +85,8 @@ function endingExit(task: Task, ending: Ending): number {
 }
 
 function fateOf(task: Task, ending: Ending): string {
-  if (ending.kind !== 'ended') return 'the program was not running'
+  if (ending.kind === 'unguarded') return `${basename(task.file)} was killed`
+  if (ending.kind === 'refused') return 'the program was not running'
   const end = ending.signal === null ? `ended with ${ending.code}` : `was ended by ${ending.signal}`
   return `${basename(task.file)} ${end}`
 }

@@ -1,6 +1,6 @@
 /** A program that runs under a hold, as `run` and `elect` are asked for it. */
 import { basename } from 'node:path'
-import { checkName, checkWhole } from '../core/check.ts'
+import { checkName, checkWhole } from '../contract/check.ts'
 import { type Given, refuseBoth, type Syntax, usage } from './args.ts'
 import { parseDuration } from './duration.ts'
 import { storeUrl, urlOption } from './store.ts'

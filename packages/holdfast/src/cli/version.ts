@@ -1,7 +1,7 @@
 /** Which Holdfast this is. */
 import { readFileSync } from 'node:fs'
 
-/** Read from the package itself: dist/src/cli and src/cli lie at different depths below it. */
+/** Read from the package itself: dist and src/cli lie at different depths below it. */
 export function version(): string {
   for (let folder = new URL('.', import.meta.url); folder.pathname !== '/'; folder = new URL('..', folder)) {
     const found = readVersion(new URL('package.json', folder))

@@ -1,10 +1,10 @@
-/** Lines and places as the command line shows them. */
-import type { LineView, PlaceView } from '../driver.ts'
-import type { JobRun } from '../primitives/once/job.ts'
+/** Locks, their holders and waiters as the command line shows them. */
+import type { LineView, PlaceView } from '../contract/driver.ts'
+import type { JobRun } from '../kit/once/job.ts'
 import { formatDuration } from './duration.ts'
 import { type Column, table } from './table.ts'
 
-/** A reader weighs 1 of these, a writer all; see primitives/rw-lock.ts. */
+/** A reader weighs 1 of these, a writer all; see locks/rw-lock.ts. */
 const READERS_MAX = 1_000_000
 
 /** One JSON object on one line. Tokens are decimal strings: as numbers they would be rounded above 2^53. */
@@ -20,7 +20,7 @@ function placeObject(place: PlaceView): object {
 
 export function lineTable(lines: readonly LineView[], styled: boolean): string {
   const columns: Column[] = [
-    { title: 'LINE' },
+    { title: 'LOCK' },
     { title: 'KIND' },
     { title: 'HOLDERS', align: 'right' },
     { title: 'WAITERS', align: 'right' },

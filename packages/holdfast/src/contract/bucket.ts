@@ -1,5 +1,8 @@
-/** The generic cell rate algorithm as a bucket that drains, in whole numbers: what a store without scripts computes for itself. */
-import type { Demand, Taken } from '../driver.ts'
+/**
+ * The generic cell rate algorithm as a bucket that drains, in whole numbers: what a store without scripts computes for
+ * itself.
+ */
+import type { Demand, Taken } from './driver.ts'
 
 /** What is kept of a bucket; times in microseconds of the store's clock. */
 export interface Bucket {

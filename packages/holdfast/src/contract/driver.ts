@@ -1,5 +1,6 @@
 /**
- * The contract between Holdfast's core and a store: the only seam. A driver keeps lines; every rule about locks is in core.
+ * The contract between Holdfast's core and a store: the only seam. A driver keeps lines; every rule about locks is in
+ * core.
  *
  * A *line* has a name and a capacity. A contender takes a *place* in it: numbered, leased, weighted.
  * It is granted when the weight ahead of it plus its own weight fits into the capacity, see `isGranted`.
@@ -11,18 +12,27 @@
  * - order: places become visible in token order; nothing is ever inserted ahead of an existing place.
  * - tokens: they rise, also across an empty line and a restart, and stay below 2^53.
  * - clock: lapse is judged by the store's clock, in the same atomic step as the answer.
- * - enter is idempotent by id; an id that has lapsed or left never comes back. touch never revives. leave is idempotent.
+ * - enter is idempotent by id; an id that has lapsed or left never comes back. touch never revives. leave is
+ *   idempotent.
  * - watch may be late, lost, doubled or false; that costs at most one heartbeat.
- * - grant: once true it stays true while the place lives, so a stale reply may be trusted until the place's own deadline.
- * - capacity: a property of the line while anyone is in it; another value is a CapacityMismatchError and leaves no trace.
+ * - grant: once true it stays true while the place lives, so a stale reply may be trusted until the place's own
+ *   deadline.
+ * - capacity: a property of the line while anyone is in it; another value is a CapacityMismatchError and leaves no
+ *   trace.
  * - names: 1 to 512 bytes of well-formed UTF-8 are legal, distinct, and round-trip.
  * - settle: every call settles, within a time-out of the driver's own; "no answer" is a StoreUnreachableError.
  */
+import type { Runtime } from './runtime.ts'
 
 /** A moment of this process, on both of its clocks: the monotonic one stops while the machine is suspended. */
 export interface Instant {
   readonly monoMs: number
   readonly wallMs: number
+}
+
+/** Now. */
+export function instant(runtime: Pick<Runtime, 'now' | 'wallNow'>): Instant {
+  return { monoMs: runtime.now(), wallMs: runtime.wallNow() }
 }
 
 /** One contender for one place. The caller picks the id, so that a lost reply can be asked for again. */
@@ -50,7 +60,10 @@ export interface Place {
   readonly recheckMs: number | null
   /** The instant before the request was sent that last renewed this place's lease. */
   readonly since: Instant
-  /** Somebody stands behind it. */
+  /**
+   * Somebody else in the line may wait: behind it, or to become heavier. False only if the store knows that nobody
+   * does.
+   */
   readonly wanted: boolean
 }
 
@@ -60,7 +73,10 @@ export interface Push {
   readonly token: bigint
 }
 
-/** Called by the driver when a place may have changed. With a push, and where `traits.push` is 'answer', it is the grant. */
+/**
+ * Called by the driver when a place may have changed. With a push, and where `traits.push` is 'answer', it is the
+ * grant.
+ */
 export type Wake = (push?: Push) => void
 
 /** Ends a watch. Never throws; a wake may still come. */
@@ -161,7 +177,7 @@ export interface Taken {
   readonly shut: boolean
 }
 
-/** A store. Methods reject with the errors of core/errors.ts; nothing is thrown synchronously. */
+/** A store. Methods reject with the errors of contract/errors.ts; nothing is thrown synchronously. */
 export interface Driver {
   readonly name: string
   readonly traits: Traits
@@ -172,7 +188,10 @@ export interface Driver {
   enter(entry: Entry, wait: boolean): Promise<Place | null>
   /** Heartbeat and look, one call for many. null: lapsed, for good. */
   touch(entries: readonly Entry[]): Promise<(Place | null)[]>
-  /** Gives the place up; unknown ids are fine. With `afterMs` the place stays that long, unrenewed. */
+  /**
+   * Gives the place up; unknown ids are fine. With `afterMs` the place stays that long, unrenewed.
+   * A broken place stays until its lease has run out, also when it is left: what its holder was doing may still go on.
+   */
   leave(entry: Entry, afterMs?: number): Promise<void>
   /** Wakes when this place may have changed, or (id null) when anything in the line has. In force once settled. */
   watch(line: string, id: string | null, wake: Wake): Stop | Promise<Stop>
@@ -180,7 +199,10 @@ export interface Driver {
   list(prefix: string): AsyncIterable<LineView>
   /** Compare-and-set on a cell; a null change only reads. */
   swap(key: string, change: Change | null): Promise<CellView>
-  /** Forbids the renewal of the places granted now; with `now` they go at once. Answers how many. */
+  /**
+   * Forbids the renewal of the places granted now: each weighs until its lease has run out. With `now` they go at once.
+   * Answers how many.
+   */
   break(line: string, now: boolean): Promise<number>
   /**
    * Joins several lines in one step, if all of them have room now: granted places in the order of the entries.
@@ -193,6 +215,18 @@ export interface Driver {
    * null: it has lapsed, was broken, or was handed on to another. Asked again with the same `id` it answers the same.
    */
   rename?(entry: Entry, id: string): Promise<Place | null>
+  /**
+   * Changes the weight of a granted place to that of the entry, in one step, and renews it; its token stays.
+   * - Heavier: nobody else is granted from then on. Whoever is granted already stays granted, wherever it stands, and
+   *   counts in this place's `ahead` until it has gone; when the last of them goes, this place is woken. (Grants are a
+   *   prefix of the line. The step records the last token of that prefix: places up to it count the old weight, those
+   *   behind it the new.)
+   * - Lighter: whoever fits then is granted, and told. `turn` rises with every change of mind: a request whose turn is
+   *   below that of the place is late, and only answers where the place stands. null: lapsed, broken, or unknown. Asked
+   *   again with the same turn it answers where the place stands now. At most one place of a line is heavier than it
+   *   was entered: its first weight is more than half of the capacity.
+   */
+  reweigh?(entry: Entry, turn: number): Promise<Place | null>
   /**
    * Takes from a rate limit in one call. An answer that was lost may have taken: asked again, it takes again.
    * A store in this process may answer at once; it throws nothing then.

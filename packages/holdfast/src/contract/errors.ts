@@ -1,4 +1,7 @@
-/** Every error Holdfast throws. Contention, time-out, outage and loss are different classes and never stand in for one another. */
+/**
+ * Every error Holdfast throws. Contention, time-out, outage and loss are different classes and never stand in for one
+ * another.
+ */
 
 interface ErrorDetail {
   /** The line the error is about. */
@@ -48,6 +51,11 @@ export class CapacityMismatchError extends HoldfastError {
 /** To wait would never end: what is asked for is held by somebody who waits for what the caller holds. */
 export class DeadlockError extends HoldfastError {
   readonly code = 'HF_DEADLOCK'
+}
+
+/** The clocks of two hosts differ by more than a job's period: the message names the other host. */
+export class ClockError extends HoldfastError {
+  readonly code = 'HF_CLOCK'
 }
 
 /** The store can't carry what was asked; the message gives the reason. */

@@ -1,8 +1,8 @@
 /** What callers may set: defaults and ranges, resolved once and frozen. */
-import type { Traits } from '../driver.ts'
+import type { Traits } from './driver.ts'
 import { checkBoolean, checkFunction, checkKeys, checkOneOf, checkSpan, checkText, checkWhole, shown } from './check.ts'
 import { UnsupportedError, UsageError } from './errors.ts'
-import type { Held, HoldState } from './held.ts'
+import type { Held, HoldState } from '../hold/held.ts'
 import type { Runtime } from './runtime.ts'
 
 /** How one lock behaves; every member may also be set for all locks of an instance. */
@@ -20,17 +20,38 @@ export interface LockOptions {
   readonly minHoldMs?: number
   /** After a loss that was no release, keep others away for this long. Default 0; to 86 400 000. Needs the same. */
   readonly lockDelayMs?: number
-  /** 'local' (default): callers of one process share a place. 'strict': each has its own, first come first served everywhere. */
+  /**
+   * 'local' (default): callers of one process share a place. 'strict': each has its own, first come first served
+   * everywhere.
+   */
   readonly fairness?: 'local' | 'strict'
-  /** How often a shared place is handed on inside the process before it goes to the back of the line. Default 16; 0 to 1023. */
+  /**
+   * How often a shared place is handed on inside the process before it goes to the back of the line. Default 16; 0 to
+   * 1023.
+   */
   readonly handovers?: number
+  /**
+   * Keep the lock in this process after a release: the next acquire here asks no store. The lock goes as soon as another
+   * process wants it, after so many ms without use, or with the lease. Default false; true sets no time; 1 to 86 400 000.
+   * Mutexes and write locks are kept; readers, permits and leaders are not. Needs fairness 'local', and a store that tells
+   * (`traits.push`).
+   */
+  readonly keep?: boolean | number
   /** Whether work inside `using` may take the same lock again. Default true. Semaphores never re-enter. */
   readonly reentrant?: boolean
-  /** Refuse, with a DeadlockError, to wait for what a caller of this process holds that waits for the asker. Default false. */
+  /**
+   * Refuse, with a DeadlockError, to wait for what a caller of this process holds that waits for the asker. Default
+   * false.
+   */
   readonly refuseDeadlock?: boolean
   /** Shown to people beside host and pid. Default ''; at most 200 bytes. */
   readonly label?: string
-  /** Told of every change of a hold's state. What it throws goes to diagnostics. */
+  /** Told once for each hold, when somebody else waits for the lock. See `held.wanted`. */
+  readonly onWanted?: (held: Held) => void
+  /**
+   * Told of every state of a hold, the first included: 'held', before `acquire` resolves. What it throws goes to
+   * diagnostics.
+   */
   readonly onState?: (state: HoldState, held: Held) => void
 }
 
@@ -67,10 +88,13 @@ export interface LockSettings {
   readonly lockDelayMs: number
   readonly fairness: 'local' | 'strict'
   readonly handovers: number
+  /** 0: a release goes to the store. */
+  readonly keepMs: number
   readonly reentrant: boolean
   readonly refuseDeadlock: boolean
   readonly label: string
   readonly onState: ((state: HoldState, held: Held) => void) | null
+  readonly onWanted: ((held: Held) => void) | null
 }
 
 const TTL_MS_MAX = 86_400_000
@@ -83,13 +107,15 @@ const DEFAULTS: LockSettings = Object.freeze({
   lockDelayMs: 0,
   fairness: 'local',
   handovers: 16,
+  keepMs: 0,
   reentrant: true,
   refuseDeadlock: false,
   label: '',
   onState: null,
+  onWanted: null,
 })
 
-const LOCK_KEYS = Object.keys(DEFAULTS)
+const LOCK_KEYS = Object.keys(DEFAULTS).map((key) => (key === 'keepMs' ? 'keep' : key))
 const INSTANCE_KEYS = [...LOCK_KEYS, 'prefix', 'connectTimeoutMs', 'heartbeat', 'silenceMs', 'runtime']
 const ACQUIRE_KEYS = ['waitMs', 'signal', 'owner']
 
@@ -114,10 +140,12 @@ function settle(given: Record<string, unknown>, base: LockSettings, traits: Trai
     lockDelayMs,
     fairness: pick('fairness', (v) => checkOneOf('fairness', v, ['local', 'strict'])),
     handovers: pick('handovers', (v) => checkWhole('handovers', v, 0, 1023)),
+    keepMs: given['keep'] === undefined ? base.keepMs : checkKeep(given['keep']),
     reentrant: pick('reentrant', (v) => checkBoolean('reentrant', v)),
     refuseDeadlock: pick('refuseDeadlock', (v) => checkBoolean('refuseDeadlock', v)),
     label: pick('label', (v) => checkText('label', v, 200)),
     onState: pick('onState', (v) => checkFunction('onState', v as NonNullable<LockSettings['onState']>)),
+    onWanted: pick('onWanted', (v) => checkFunction('onWanted', v as NonNullable<LockSettings['onWanted']>)),
   }
   if (settings.fairness === 'strict' && !traits.fair) {
     throw new UnsupportedError(`fairness 'strict' can't be kept on this store: ${traits.safety}`)
@@ -128,10 +156,30 @@ function settle(given: Record<string, unknown>, base: LockSettings, traits: Trai
       `${option} can't be kept on this store: its places end with their leave. ${traits.safety}`,
     )
   }
+  if (settings.keepMs > 0) checkKept(settings, traits)
+  if (settings.onWanted !== null) checkWanted('onWanted', settings, traits)
   if (settings.ttlMs + lockDelayMs > (traits.ttlMsMax ?? TTL_MS_MAX)) {
     throw new UsageError(`ttlMs and lockDelayMs together must be at most ${traits.ttlMsMax ?? TTL_MS_MAX}`)
   }
   return Object.freeze(settings)
+}
+
+function checkKeep(keep: unknown): number {
+  if (typeof keep === 'boolean') return keep ? Number.POSITIVE_INFINITY : 0
+  return checkWhole('keep', keep, 1, TTL_MS_MAX)
+}
+
+/** A kept lock must be renewed, be shared by the callers of the process, and hear of others that want it. */
+function checkKept(settings: LockSettings, traits: Traits): void {
+  checkWanted('keep', settings, traits)
+  const against = settings.minHoldMs > 0 ? 'minHoldMs' : settings.fairness === 'strict' ? "fairness 'strict'" : null
+  if (against !== null) throw new UsageError(`keep does not go with ${against}: leave one of them out`)
+}
+
+/** Refuses what needs to hear of others that want the lock, where nobody can. */
+export function checkWanted(what: string, { renew }: LockSettings, { push, safety }: Traits): void {
+  if (push === 'none') throw new UnsupportedError(`${what} can't be had on this store: it tells nobody. ${safety}`)
+  if (!renew) throw new UsageError(`${what} does not go with renew: false: to ask who waits renews the lease`)
 }
 
 export interface InstanceSettings {
@@ -184,8 +232,10 @@ export interface Wish {
   readonly owner: object | symbol | null
 }
 
-const PATIENT: Wish = Object.freeze({ waitMs: Number.POSITIVE_INFINITY, signal: null, owner: null })
-const IMPATIENT: Wish = Object.freeze({ waitMs: 0, signal: null, owner: null })
+/** acquire() without options. */
+export const PATIENT: Wish = Object.freeze({ waitMs: Number.POSITIVE_INFINITY, signal: null, owner: null })
+/** tryAcquire() without options. */
+export const IMPATIENT: Wish = Object.freeze({ waitMs: 0, signal: null, owner: null })
 
 /** `once` is tryAcquire: one try, and `waitMs` is not an option. */
 export function resolveAcquire(given: AcquireOptions | undefined, once: boolean, extra: readonly string[] = []): Wish {

@@ -1,4 +1,7 @@
-/** What core needs of the world: clocks, timers, randomness, a name. Core takes them from here and nowhere else, so a simulator can own them. */
+/**
+ * What core needs of the world: clocks, timers, randomness, a name. Core takes them from here and nowhere else, so a
+ * simulator can own them.
+ */
 
 /** Ends a timer; harmless when it has fired. */
 export type Cancel = () => void

@@ -1,6 +1,6 @@
-/** How long an answer may be believed: counted from before the request was sent, minus what two clocks may drift apart. */
-import type { Instant } from '../driver.ts'
-import type { Runtime } from './runtime.ts'
+/**
+ * How long an answer may be believed: counted from before the request was sent, minus what two clocks may drift apart.
+ */
 
 /** Clock rates differ; a client gives up a little before the store may. */
 export function driftMs(ttlMs: number): number {
@@ -17,6 +17,4 @@ export function renewMs(ttlMs: number): number {
   return ttlMs / 3
 }
 
-export function instant(runtime: Pick<Runtime, 'now' | 'wallNow'>): Instant {
-  return { monoMs: runtime.now(), wallMs: runtime.wallNow() }
-}
+export { instant } from './driver.ts'

@@ -1,7 +1,7 @@
 /** A guard for what the same etcd keeps: a compare for the caller's own transaction, which fails once the place is gone. */
-import { UsageError } from '../core/errors.ts'
-import type { Held } from '../core/held.ts'
-import type { EtcdGuard, EtcdStore } from '../drivers/etcd/guard.ts'
+import { UsageError } from '../contract/errors.ts'
+import type { Held } from '../hold/held.ts'
+import type { EtcdGuard, EtcdStore } from '../stores/etcd/guard.ts'
 import { credentialOf, proofOf } from './proof.ts'
 
 /**

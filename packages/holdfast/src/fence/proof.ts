@@ -1,8 +1,8 @@
 /** What a guard compares: the token of an exclusive hold, and a name of its place. */
-import { checkName, shown } from '../core/check.ts'
-import type { Credential } from '../core/credential.ts'
-import { StaleTokenError, UnsupportedError, UsageError } from '../core/errors.ts'
-import type { Held } from '../core/held.ts'
+import { checkName, shown } from '../contract/check.ts'
+import type { Credential } from '../hold/credential.ts'
+import { StaleTokenError, UnsupportedError, UsageError } from '../contract/errors.ts'
+import type { Held } from '../hold/held.ts'
 
 /** It is no secret of the lock: who knows it can write past a guard, but can't renew, release or take the lock. */
 export interface Proof {

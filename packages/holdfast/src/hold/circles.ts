@@ -1,9 +1,9 @@
 /**
- * Which waiters can never be served. A waiter says in its place's data what its caller holds; from that and the lines it
- * is worked out backwards: whoever is held up by nobody that waits will go on, and lets go of what it holds; then those
- * behind it will. What is left when nothing more can be let go waits in a circle.
+ * Which waiters can never be served. A waiter says in its place's data what its caller holds; from that and the lines
+ * it is worked out backwards: whoever is held up by nobody that waits will go on, and lets go of what it holds; then
+ * those behind it will. What is left when nothing more can be let go waits in a circle.
  */
-import type { LineView, PlaceView } from '../driver.ts'
+import type { LineView, PlaceView } from '../contract/driver.ts'
 
 /** A place that waits while its caller holds others. */
 export interface Entangled {

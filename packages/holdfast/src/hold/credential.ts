@@ -1,6 +1,6 @@
 /** What a guard may know of a hold: its token, and a name of its place that does not give away the place's id. */
 import { createHash } from 'node:crypto'
-import type { Mode } from './spec.ts'
+import type { Mode } from '../acquire/spec.ts'
 
 export interface Credential {
   readonly line: string

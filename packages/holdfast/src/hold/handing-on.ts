@@ -1,20 +1,22 @@
 /**
- * Handing a hold on to another process: the place gets an id that nobody uses yet, which is written into a text; whoever
- * first asks with the text gives it an id of its own, and holds. The token rises with every hand.
+ * Handing a hold on to another process: the place gets an id that nobody uses yet, which is written into a text;
+ * whoever first asks with the text gives it an id of its own, and holds. The token rises with every hand.
  */
-import type { Entry, Place, Stop } from '../driver.ts'
-import { checkName, checkText, shown } from './check.ts'
-import type { Core } from './core.ts'
-import { LockLostError, NotHeldError, StoreUnreachableError, UnsupportedError, UsageError } from './errors.ts'
+import type { Entry, Place } from '../contract/driver.ts'
+import { checkName, checkText, shown } from '../contract/check.ts'
+import type { Core } from '../acquire/core.ts'
+import { LockLostError, NotHeldError, StoreUnreachableError, UnsupportedError, UsageError } from '../contract/errors.ts'
 import type { Handle } from './handle.ts'
-import { Lease } from './lease.ts'
-import type { LockSettings } from './options.ts'
-import { Overture } from './overture.ts'
-import { makeEntry, makeSpec, type Mode, type Spec } from './spec.ts'
-import { usableMs } from './validity.ts'
+import { ISSUE_MAX } from './hold.ts'
+import { Acquisition, giveBack, type Offer } from '../acquire/acquisition.ts'
+import type { Lease } from '../acquire/lease.ts'
+import type { LockSettings } from '../contract/options.ts'
+import { makeSpec, type Mode, type Spec } from '../acquire/spec.ts'
+import { usableMs } from '../contract/validity.ts'
 
-const COUNTER_MAX = 1_023
 const PAUSE_MS = 50
+/** A name of 512 bytes may be six times as long in JSON, and base64 adds a third. */
+const TEXT_BYTES_MAX = 8_192
 
 interface Deed {
   readonly store: string
@@ -24,13 +26,18 @@ interface Deed {
   readonly capacity: number
   readonly ttlMs: number
   readonly lockDelayMs: number
-  /** How long others must still be kept away, counted from the moment of handing on; the heir counts from its own, which is later. */
+  /**
+   * How long others must still be kept away, counted from the moment of handing on; the heir counts from its own, which
+   * is later.
+   */
   readonly minHoldMs: number
   readonly id: string
   readonly counter: number
 }
 
-/** Moves a place to an id of nobody's, and writes down what its heir must know. The caller has ended its own hold of it. */
+/**
+ * Moves a place to an id of nobody's, and writes down what its heir must know. The caller has ended its own hold of it.
+ */
 export async function writeDeed(
   core: Core,
   spec: Spec,
@@ -39,28 +46,25 @@ export async function writeDeed(
   minHoldMs: number,
 ): Promise<string> {
   const id = core.runtime.randomId()
+  const deed = deedOf(core, spec, { id, counter, minHoldMs })
   const place = await insist(core, lease.sinceMonoMs + usableMs(lease.ttlMs), () =>
     rename(core, { ...lease.entry, outlives: true }, id),
   )
   if (place === null) {
-    throw new LockLostError(`line ${JSON.stringify(spec.name)} was lost before it could be handed on`, {
+    throw new LockLostError(`lock ${JSON.stringify(spec.name)} was lost before it could be handed on`, {
       line: spec.name,
     })
   }
+  return textOf(deed)
+}
+
+function deedOf(core: Core, spec: Spec, issue: Pick<Deed, 'id' | 'counter' | 'minHoldMs'>): Deed {
   const { name: line, mode, weight, capacity, settings } = spec
   const { ttlMs, lockDelayMs } = settings
-  const deed: Deed = {
-    store: core.driver.name,
-    line,
-    mode,
-    weight,
-    capacity,
-    ttlMs,
-    lockDelayMs,
-    minHoldMs,
-    id,
-    counter,
-  }
+  return { store: core.driver.name, line, mode, weight, capacity, ttlMs, lockDelayMs, ...issue }
+}
+
+function textOf(deed: Deed): string {
   return Buffer.from(JSON.stringify(deed)).toString('base64url')
 }
 
@@ -69,50 +73,38 @@ export async function adopt(core: Core, text: string, base: LockSettings): Promi
   const deed = readDeed(core, text)
   const { line, mode, weight, capacity, ttlMs, lockDelayMs, minHoldMs } = deed
   const settings: LockSettings = Object.freeze({ ...base, ttlMs, lockDelayMs, minHoldMs })
-  const spec: Spec = { ...makeSpec(core.runtime, { name: line, mode, weight, capacity }, settings), shareKey: null }
-  const { runtime } = core
-  const overture = new Overture()
-  const lease = new Lease(makeEntry(spec, runtime.randomId()), ttlMs, overture)
-  const { entry } = lease
-  // Until then the place may stand, if it was handed on just now.
-  const until = runtime.now() + usableMs(ttlMs)
-  const watch = async (): Promise<Stop> => core.driver.watch(line, entry.id, (push) => lease.listener.woke(push))
-  lease.stop = await insist(core, until, watch)
-  let place: Place | null
-  try {
-    place = await insist(core, until, () => rename(core, { ...entry, id: deed.id }, entry.id))
-  } catch (error) {
-    lease.unwatch()
-    core.reaper.drop(entry)
-    throw error
+  const spec: Spec = { ...makeSpec(core, { name: line, mode, weight, capacity }, settings), shareKey: null }
+  const offer: Offer = {
+    ask: (entry) => rename(core, { ...entry, id: deed.id }, entry.id),
+    // Until then the place may stand, if it was handed on just now.
+    patienceMs: usableMs(ttlMs),
   }
-  if (core.isClosing) {
-    lease.unwatch()
-    core.reaper.drop(entry)
-    throw core.closedError()
-  }
-  if (place !== null) lease.take(place)
-  if (place === null || core.keeper.leftMs(lease) <= 0 || core.keeper.isDoubtful(lease)) {
-    lease.unwatch()
-    core.reaper.drop(entry)
-    throw new NotHeldError(
-      `line ${JSON.stringify(line)}: what was handed on has lapsed, was broken, or was adopted by another`,
-      { line },
-    )
-  }
-  const handle = core.admit(lease, spec, deed.counter + 1, null)
-  if (overture.woken) core.keeper.look(lease)
-  return handle
+  return new Promise((resolve, reject) => {
+    const granted = (lease: Lease): void => {
+      if (!core.isClosing) return resolve(core.admit(lease, spec, deed.counter + 1, null))
+      void giveBack(core, lease)
+      reject(core.closedError())
+    }
+    const refused = (): void => reject(goneError(line))
+    new Acquisition(core, spec, false, { granted, refused, blocked: () => undefined, failed: reject }, offer).start()
+  })
+}
+
+function goneError(line: string): NotHeldError {
+  const message = `lock ${JSON.stringify(line)}: what was handed on has lapsed, was broken, or was adopted by another`
+  return new NotHeldError(message, { line })
 }
 
 /** Refuses what can't be handed on, before anything is given up. */
 export function checkDeed(core: Core, spec: Spec, counter: number): void {
   if (core.driver.rename === undefined) throw unsupported(core, spec.name)
-  if (counter >= COUNTER_MAX) {
-    throw new UsageError(`line ${JSON.stringify(spec.name)}: this place was handed on ${counter} times; release it`, {
+  if (counter >= ISSUE_MAX) {
+    throw new UsageError(`lock ${JSON.stringify(spec.name)}: this place was handed on ${counter} times; release it`, {
       line: spec.name,
     })
   }
+  // Written down before anything is given up: what adopt would refuse must not cost the hold.
+  readDeed(core, textOf(deedOf(core, spec, { id: core.runtime.randomId(), counter, minHoldMs: 0 })))
 }
 
 function rename(core: Core, entry: Entry, id: string): Promise<Place | null> {
@@ -124,7 +116,9 @@ function unsupported({ driver }: Core, line: string): UnsupportedError {
   return new UnsupportedError(`a hold can't be handed on on ${driver.name}: ${driver.traits.safety}`, { line })
 }
 
-/** Asks until there is an answer, or until the lease must have lapsed: asked again with the same id it answers the same. */
+/**
+ * Asks until there is an answer, or until the lease must have lapsed: asked again with the same id it answers the same.
+ */
 async function insist<T>(core: Core, until: number, ask: () => Promise<T>): Promise<T> {
   const { runtime } = core
   for (;;) {
@@ -140,7 +134,7 @@ async function insist<T>(core: Core, until: number, ask: () => Promise<T>): Prom
 }
 
 function readDeed(core: Core, text: string): Deed {
-  checkText('what adopt is given', text, 4_096)
+  checkText('what adopt is given', text, TEXT_BYTES_MAX)
   let deed: unknown
   try {
     deed = JSON.parse(Buffer.from(text, 'base64url').toString())

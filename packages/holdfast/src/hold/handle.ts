@@ -1,16 +1,17 @@
 /** What the caller of `acquire` gets: a view of a hold that can be released once. */
 import type { Credential } from './credential.ts'
-import { diagnostics } from './diagnostics.ts'
-import { LockLostError, NotHeldError } from './errors.ts'
+import { diagnostics } from '../contract/events.ts'
+import { LockLostError, NotHeldError } from '../contract/errors.ts'
 import type { Held, HoldState } from './held.ts'
 import type { Hold } from './hold.ts'
-import type { Spec } from './spec.ts'
+import type { Spec } from '../acquire/spec.ts'
 
 export class Handle implements Held {
   readonly #hold: Hold
   readonly #spec: Spec
   readonly #onReleased: (() => void) | null
   #controller: AbortController | null = null
+  #wanted: AbortController | null = null
   #releasing: Promise<boolean> | null = null
   #released = false
 
@@ -20,6 +21,9 @@ export class Handle implements Held {
     this.#spec = spec
     this.#onReleased = onReleased
     hold.join(this)
+    // In a step of its own, before the caller's: what is told may let go at once, and whoever makes this handle is not
+    // ready for that.
+    if (spec.settings.onState !== null) queueMicrotask(() => this.#begun())
   }
 
   get name(): string {
@@ -28,6 +32,11 @@ export class Handle implements Held {
 
   get token(): bigint {
     return this.#hold.token
+  }
+
+  /** Whether it was entered again inside another one. */
+  get isNested(): boolean {
+    return this.#onReleased !== null
   }
 
   get hold(): Hold {
@@ -56,13 +65,24 @@ export class Handle implements Held {
     return this.#controller.signal
   }
 
+  get wanted(): AbortSignal {
+    if (this.#wanted === null) {
+      this.#hold.checkHeeded()
+      this.#wanted = new AbortController()
+      if (this.#hold.isWanted) this.#wanted.abort(this.#wantedReason())
+      else this.#hold.heed()
+    }
+    return this.#wanted.signal
+  }
+
   assertHeld(): void {
     const { name } = this.#spec
-    if (this.#released) throw new NotHeldError(`line ${JSON.stringify(name)}: this hold was released`, { line: name })
+    if (this.#released) throw new NotHeldError(`lock ${JSON.stringify(name)}: this hold was released`, { line: name })
     if (this.#hold.state === 'lost') throw this.#hold.loss
     if (this.#hold.isDoubtful()) {
       throw new LockLostError(
-        `line ${JSON.stringify(name)} must be taken as lost: by the wall clock its lease has run out, and the store is being asked`,
+        `lock ${JSON.stringify(name)} must be taken as lost: ` +
+          'by the wall clock its lease has run out, and the store is being asked',
         { line: name },
       )
     }
@@ -101,12 +121,34 @@ export class Handle implements Held {
 
   tell(state: HoldState): void {
     const { onState } = this.#spec.settings
-    if (onState === null) return
+    if (onState !== null) this.#call(() => onState(state, this))
+  }
+
+  /** Somebody else waits for the lock. */
+  tellWanted(): void {
+    this.#wanted?.abort(this.#wantedReason())
+    const { onWanted } = this.#spec.settings
+    if (onWanted !== null) this.#call(() => onWanted(this))
+  }
+
+  #wantedReason(): Error {
+    return new Error(`somebody waits for lock ${JSON.stringify(this.name)}`)
+  }
+
+  /** What a listener throws is nobody's result. */
+  #call(listener: () => unknown): void {
+    const failed = (error: unknown): void => diagnostics.failed(this.#spec.name, error)
     try {
-      onState(state, this)
+      // An async one gives a promise, though its type says that nobody waits for it.
+      const told = listener()
+      if (told instanceof Promise) told.catch(failed)
     } catch (error) {
-      diagnostics.failed(this.#spec.name, error)
+      failed(error)
     }
+  }
+
+  #begun(): void {
+    if (!this.#released && this.#hold.loss === null) this.tell('held')
   }
 
   #release(): Promise<boolean> {

@@ -9,15 +9,24 @@ export interface Held extends AsyncDisposable {
   readonly token: bigint
   /** Aborts when the hold is lost (not when it is released), with the LockLostError as reason. Made when asked for. */
   readonly signal: AbortSignal
+  /**
+   * Aborts when somebody else waits for the lock: let go soon, if you can. Made when asked for; from then on the store is
+   * observed. UnsupportedError where the store tells nobody, UsageError with `renew: false`.
+   */
+  readonly wanted: AbortSignal
   /** Compares the clock each time it is read. */
   readonly state: HoldState
   /** What is left of the lease; 0 when it is no longer held. */
   readonly remainingMs: number
-  /** Throws LockLostError after a loss and NotHeldError after a release; compares the clock, so it is right after a pause. */
+  /**
+   * Throws LockLostError after a loss and NotHeldError after a release; compares the clock, so it is right after a
+   * pause.
+   */
   assertHeld(): void
   /**
    * Ends this hold here and gives a text that makes it live in another process, once, with `adopt`, within its ttl.
-   * Whoever has the text can adopt it; to release this handle afterwards does nothing. UnsupportedError where a store can't do it (ZooKeeper, Redlock).
+   * Whoever has the text can adopt it; to release this handle afterwards does nothing. UnsupportedError where a store
+   * can't do it (ZooKeeper, Redlock).
    */
   export(): Promise<string>
   /** Lets go. True: it was still ours. Idempotent; does not reject when the store is out of reach. */

@@ -1,15 +1,17 @@
 /** One issue of a granted place: the handles of its holder and of the re-entries nested in it share it. */
-import type { Push } from '../driver.ts'
-import type { Core } from './core.ts'
+import type { Place, Push } from '../contract/driver.ts'
+import type { Core } from '../acquire/core.ts'
 import { type Credential, placeDigest } from './credential.ts'
-import { diagnostics } from './diagnostics.ts'
-import { LockLostError, UsageError } from './errors.ts'
+import { channels, diagnostics } from '../contract/events.ts'
+import { LockLostError, UsageError } from '../contract/errors.ts'
+import { checkWanted } from '../contract/options.ts'
 import type { Handle } from './handle.ts'
 import { checkDeed, writeDeed } from './handing-on.ts'
 import type { HoldState } from './held.ts'
-import type { Lease, LeaseListener } from './lease.ts'
-import type { Cancel } from './runtime.ts'
-import type { Spec } from './spec.ts'
+import type { Lease, LeaseListener } from '../acquire/lease.ts'
+import type { Cancel } from '../contract/runtime.ts'
+import type { Spec } from '../acquire/spec.ts'
+import { WantedWatch } from '../acquire/wanted.ts'
 
 /** Who gave the hold out, and takes it back. */
 export interface Issuer {
@@ -19,8 +21,12 @@ export interface Issuer {
   forget(hold: Hold): void
 }
 
+const OURS = Promise.resolve(true)
+
 /** A place can be issued this often; its tokens differ in their last ten bits. */
 export const ISSUES_PER_PLACE = 1024n
+/** The number of its last issue. */
+export const ISSUE_MAX = 1023
 
 export class Hold implements LeaseListener {
   readonly spec: Spec
@@ -33,11 +39,14 @@ export class Hold implements LeaseListener {
   readonly #grantedAt: number
   /** Nearly always there is one handle, and no list is made for it. */
   #first: Handle | null = null
-  #others: Handle[] | null = null
+  #others: Set<Handle> | null = null
   #state: 'held' | 'at-risk' | 'ended' = 'held'
   #loss: LockLostError | null = null
   #cancelMax: Cancel | null = null
   #place: string | null = null
+  /** Set once somebody wants to know whether others wait. */
+  #wantedWatch: WantedWatch | null = null
+  #isWanted = false
 
   constructor(core: Core, issuer: Issuer, spec: Spec, lease: Lease, counter: number, owner: object | symbol | null) {
     this.#core = core
@@ -52,6 +61,45 @@ export class Hold implements LeaseListener {
     if (maxHoldMs !== Number.POSITIVE_INFINITY) {
       this.#cancelMax = core.runtime.after(maxHoldMs, () => this.#giveUp(maxHoldMs), false)
     }
+    if (spec.settings.onWanted !== null) this.heed()
+  }
+
+  /** Whether the store has said, since somebody heeds, that others wait. */
+  get isWanted(): boolean {
+    return this.#isWanted
+  }
+
+  /** Throws where nobody can say whether others wait. */
+  checkHeeded(): void {
+    checkWanted('held.wanted', this.spec.settings, this.#core.driver.traits)
+  }
+
+  /** From here on the handles are told when somebody else waits for the lock. */
+  heed(): void {
+    if (this.#wantedWatch !== null || this.#state === 'ended') return
+    const { heartbeat } = this.#core
+    const watch = new WantedWatch(this.#core, this.spec.name, () => heartbeat.look(this.lease))
+    this.#wantedWatch = watch
+    // Asked once the watch is in force: who came earlier is in the answer, who comes later is told.
+    void watch.start().then(() => heartbeat.look(this.lease))
+  }
+
+  /** Tells those who listen that a caller holds from now on, and for how long that caller has waited. */
+  begin(askedAtMs: number, counter: number): void {
+    if (!channels.acquired.hasSubscribers) return
+    const { source, name } = this.spec
+    const waitedMs = this.#core.runtime.now() - askedAtMs
+    const by = counter === 0 ? 'store' : 'process'
+    channels.acquired.publish({ ...source, lock: name, token: this.token, waitedMs, by })
+  }
+
+  /** How long the place has been held by whoever has this hold. */
+  get #heldMs(): number {
+    return this.#core.runtime.now() - this.#grantedAt
+  }
+
+  get #isShared(): boolean {
+    return this.spec.mode === 'shared' && this.spec.shareKey !== null
   }
 
   get token(): bigint {
@@ -92,20 +140,20 @@ export class Hold implements LeaseListener {
   get state(): HoldState {
     if (this.#loss !== null) return 'lost'
     if (this.#state === 'ended') return 'released'
-    this.#core.keeper.expire(this.lease)
+    this.#core.heartbeat.expire(this.lease)
     if (this.#loss !== null) return 'lost'
     return this.#state
   }
 
   get remainingMs(): number {
     if (!this.live || this.isDoubtful()) return 0
-    return Math.max(0, this.#core.keeper.leftMs(this.lease))
+    return Math.max(0, this.#core.heartbeat.leftMs(this.lease))
   }
 
   /** The machine may have slept: not lost yet, but nothing may be done until the store has been asked. */
   isDoubtful(): boolean {
-    if (!this.#core.keeper.isDoubtful(this.lease)) return false
-    this.#core.keeper.look(this.lease)
+    if (!this.#core.heartbeat.isDoubtful(this.lease)) return false
+    this.#core.heartbeat.look(this.lease)
     return true
   }
 
@@ -113,16 +161,22 @@ export class Hold implements LeaseListener {
     if (this.#first === null) {
       this.#first = handle
     } else {
-      this.#others ??= []
-      this.#others.push(handle)
+      this.#others ??= new Set()
+      this.#others.add(handle)
     }
   }
 
   /** A handle lets go; with the last one the place is given back. */
   letGo(handle: Handle): Promise<boolean> {
-    if (this.#first === handle) this.#first = this.#others?.pop() ?? null
-    else this.#others = this.#others?.filter((other) => other !== handle) ?? null
-    if (this.#first !== null) return Promise.resolve(true)
+    if (this.#first !== handle) {
+      this.#others?.delete(handle)
+    } else {
+      this.#first = this.#others?.values().next().value ?? null
+      if (this.#first !== null) this.#others?.delete(this.#first)
+    }
+    // Readers that share the place come and go one by one; who has entered its own hold again does not.
+    if (this.#first === null || (this.#isShared && !handle.isNested)) this.#tellReleased()
+    if (this.#first !== null) return OURS
     this.#end()
     return this.#issuer.takeBack(this)
   }
@@ -130,21 +184,23 @@ export class Hold implements LeaseListener {
   /** Ends here, to go on in another process: the text names it there, once. */
   async handOn(): Promise<string> {
     checkDeed(this.#core, this.spec, this.counter)
-    if (this.#others !== null && this.#others.length > 0) {
-      throw new UsageError(
-        `line ${JSON.stringify(this.spec.name)}: a hold that was entered again can't be handed on; release those first`,
-        { line: this.spec.name },
-      )
+    if (this.#others !== null && this.#others.size > 0) {
+      const name = JSON.stringify(this.spec.name)
+      const message = this.#isShared
+        ? `lock ${name}: other readers of this process share it; take it with fairness: 'strict' to hand it on`
+        : `lock ${name}: a hold that was entered again can't be handed on; release those first`
+      throw new UsageError(message, { line: this.spec.name })
     }
     this.#end()
-    this.#core.keeper.remove(this.lease)
+    this.#tellReleased()
+    this.#core.heartbeat.remove(this.lease)
     this.lease.unwatch()
     this.#issuer.forget(this)
     try {
       return await writeDeed(this.#core, this.spec, this.lease, this.counter, this.lingerMs)
     } catch (error) {
       // Where it stands nobody knows: under its old id it goes now, under the new one with its lease.
-      this.#core.reaper.drop(this.lease.entry)
+      this.#core.cleanup.drop(this.lease)
       throw error
     }
   }
@@ -152,10 +208,15 @@ export class Hold implements LeaseListener {
   /** Ends without a loss, for all handles at once: the instance is being closed. */
   close(): void {
     this.#end()
+    this.#tellReleased()
     for (const handle of this.#handles()) handle.closed()
   }
 
-  placed(): void {
+  placed(place?: Place): void {
+    if (place?.wanted === true && this.#wantedWatch !== null && !this.#isWanted) {
+      this.#isWanted = true
+      for (const handle of this.#handles()) handle.tellWanted()
+    }
     if (this.#state !== 'at-risk') return
     this.#state = 'held'
     this.#tell('held')
@@ -164,6 +225,11 @@ export class Hold implements LeaseListener {
   risked(error: unknown): void {
     diagnostics.failed(this.spec.name, error)
     if (this.#state !== 'held') return
+    if (channels['at-risk'].hasSubscribers) {
+      const { source, name } = this.spec
+      const { token, remainingMs } = this
+      channels['at-risk'].publish({ ...source, lock: name, token, remainingMs, error })
+    }
     this.#state = 'at-risk'
     this.#tell('at-risk')
   }
@@ -173,12 +239,12 @@ export class Hold implements LeaseListener {
   }
 
   woke(_push: Push | undefined): void {
-    this.#core.keeper.look(this.lease)
+    this.#core.heartbeat.look(this.lease)
   }
 
   #giveUp(maxHoldMs: number): void {
     if (this.#state === 'ended') return
-    this.#core.keeper.remove(this.lease)
+    this.#core.heartbeat.remove(this.lease)
     this.#lose(`it was held for maxHoldMs, ${maxHoldMs} ms`)
   }
 
@@ -186,12 +252,14 @@ export class Hold implements LeaseListener {
     if (this.#state === 'ended') return
     const { name } = this.spec
     this.#end()
-    this.#loss = new LockLostError(`line ${JSON.stringify(name)} was lost: ${reason}`, { line: name })
+    this.#loss = new LockLostError(`lock ${JSON.stringify(name)} was lost: ${reason}`, { line: name })
     // The store may believe in the place a little longer than we do: with it gone, the next is served at once.
     // Unless the lost holder is to have time to notice: it may be in the middle of something.
     this.lease.unwatch()
-    this.#core.reaper.drop(this.lease.entry, Math.max(this.lingerMs, this.spec.settings.lockDelayMs))
-    diagnostics.lost(name, this.token, reason)
+    this.#core.cleanup.drop(this.lease, Math.max(this.lingerMs, this.spec.settings.lockDelayMs))
+    if (channels.lost.hasSubscribers) {
+      channels.lost.publish({ ...this.spec.source, lock: name, token: this.token, heldMs: this.#heldMs, reason })
+    }
     this.#issuer.forget(this)
     for (const handle of this.#handles()) handle.lost(this.#loss)
   }
@@ -199,7 +267,14 @@ export class Hold implements LeaseListener {
   #end(): void {
     this.#state = 'ended'
     this.#cancelMax?.()
-    this.#core.owners.forget(this)
+    this.#wantedWatch?.end()
+    if (this.owner !== null) this.#core.owners.forget(this)
+  }
+
+  #tellReleased(): void {
+    if (!channels.released.hasSubscribers) return
+    const { source, name } = this.spec
+    channels.released.publish({ ...source, lock: name, token: this.token, heldMs: this.#heldMs })
   }
 
   #tell(state: HoldState): void {

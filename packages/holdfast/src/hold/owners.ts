@@ -1,4 +1,7 @@
-/** The holds that were taken in the name of an owner, so that the same owner can enter again. Known in this process only. */
+/**
+ * The holds that were taken in the name of an owner, so that the same owner can enter again. Known in this process
+ * only.
+ */
 import type { Hold } from './hold.ts'
 
 export class Owners {

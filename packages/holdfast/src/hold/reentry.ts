@@ -4,35 +4,39 @@
  * tasks inside one exclusive hold would not exclude each other. Only descendants of the nested one go deeper.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { Core } from './core.ts'
-import { UsageError } from './errors.ts'
+import type { Core } from '../acquire/core.ts'
+import { DeadlockError, UsageError } from '../contract/errors.ts'
 import { Handle } from './handle.ts'
 import type { Hold } from './hold.ts'
-import { timedOut } from './queue.ts'
-import type { Spec } from './spec.ts'
-import type { Waiter } from './waiter.ts'
+import { timedOut } from '../acquire/local-queue.ts'
+import type { Spec } from '../acquire/spec.ts'
+import { type Waiter, WaiterList } from '../acquire/waiter.ts'
 
-const storage = new AsyncLocalStorage<Context>()
-// Most acquisitions are in no context: they make no list.
-const NOTHING: readonly Hold[] = []
+/** The innermost context around the caller. Most callers are in none, and ask no further. */
+export const storage: AsyncLocalStorage<Context> = new AsyncLocalStorage<Context>()
 
 export class Context {
   readonly #core: Core
   readonly #hold: Hold
   readonly #parent: Context | undefined
+  /** False: it only tells what the caller holds. */
+  readonly #reentrant: boolean
   #open = true
   #nested: Handle | null = null
-  readonly #waiters: Waiter[] = []
+  /** Whether the nested one lets go by itself, at the end of the work given to `using`. */
+  #nestedEnds = false
+  readonly #waiters = new WaiterList()
 
-  private constructor(core: Core, hold: Hold) {
+  private constructor(core: Core, hold: Hold, reentrant: boolean) {
     this.#core = core
     this.#hold = hold
+    this.#reentrant = reentrant
     this.#parent = storage.getStore()
   }
 
   /** Runs the work of `using` inside a context of its own. */
-  static async run<T>(core: Core, handle: Handle, fn: () => T | PromiseLike<T>): Promise<T> {
-    const context = new Context(core, handle.hold)
+  static async run<T>(core: Core, handle: Handle, reentrant: boolean, fn: () => T | PromiseLike<T>): Promise<T> {
+    const context = new Context(core, handle.hold, reentrant)
     try {
       return await storage.run(context, fn)
     } finally {
@@ -44,18 +48,16 @@ export class Context {
   /** The innermost open context around the caller that holds the line. */
   static find(core: Core, line: string): Context | null {
     for (let context = storage.getStore(); context !== undefined; context = context.#parent) {
-      if (context.#core === core && context.#open && context.#hold.spec.name === line && context.#hold.live)
-        return context
+      if (context.#core !== core || !context.#open || !context.#reentrant) continue
+      if (context.#hold.spec.name === line && context.#hold.live) return context
     }
     return null
   }
 
   /** All that the caller holds by the contexts it is in, the innermost first. */
   static holds(core: Core): readonly Hold[] {
-    const inner = storage.getStore()
-    if (inner === undefined) return NOTHING
     const holds: Hold[] = []
-    for (let context: Context | undefined = inner; context !== undefined; context = context.#parent) {
+    for (let context = storage.getStore(); context !== undefined; context = context.#parent) {
       if (context.#core === core && context.#open && context.#hold.live) holds.push(context.#hold)
     }
     return holds
@@ -68,28 +70,40 @@ export class Context {
     } else if (waiter.wish.waitMs === 0) {
       waiter.resolve(null)
     } else {
+      this.#refuseDeadlock(waiter)
       this.#waiters.push(waiter)
-      waiter.arm(this.#core.runtime, (why) =>
+      waiter.arm((why) =>
         why === 'signal' ? waiter.wish.signal?.reason : timedOut(waiter.spec.name, waiter.wish.waitMs),
       )
     }
   }
 
+  /** Two acquires in a row inside one `using`: the second waits for the first, which nobody else will ever release. */
+  #refuseDeadlock({ spec }: Waiter): void {
+    if (!spec.settings.refuseDeadlock || this.#nestedEnds) return
+    throw new DeadlockError(
+      `lock ${JSON.stringify(spec.name)}: an earlier acquire inside the same using has not been released, ` +
+        'and this one would wait for it; release the earlier one first, or nest using',
+      { line: spec.name },
+    )
+  }
+
   #nest(waiter: Waiter): void {
+    this.#nestedEnds = waiter.scoped
     this.#nested = new Handle(this.#hold, waiter.spec, () => this.#freed())
     waiter.resolve(this.#nested)
   }
 
   #freed(): void {
     this.#nested = null
-    for (let waiter = this.#waiters.shift(); waiter !== undefined; waiter = this.#waiters.shift()) {
-      if (waiter.settled) continue
+    for (let waiter = this.#waiters.shift(); waiter !== null; waiter = this.#waiters.shift()) {
       if (this.#open && this.#hold.live) {
         this.#nest(waiter)
         return
       }
       // The hold it waited inside is over: it stands in line like everybody else.
-      this.#core.apply(waiter)
+      if (this.#core.isClosing) waiter.reject(this.#core.closedError())
+      else this.#core.queueOf(waiter.spec, waiter.wish.owner).add(waiter)
     }
   }
 }
@@ -98,7 +112,7 @@ export class Context {
 export function checkMode(hold: Hold, spec: Spec): void {
   if (hold.spec.mode === 'shared' && spec.mode === 'exclusive') {
     throw new UsageError(
-      `line ${JSON.stringify(spec.name)}: a read lock can't become a write lock; release the read lock first`,
+      `lock ${JSON.stringify(spec.name)}: a read lock can't become a write lock; release the read lock first`,
       { line: spec.name },
     )
   }

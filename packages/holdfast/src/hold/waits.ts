@@ -1,7 +1,7 @@
 /** Who waits in this process while holding something: enough to see, before waiting, that it would never end. */
-import { DeadlockError } from './errors.ts'
+import { DeadlockError } from '../contract/errors.ts'
 import type { Hold } from './hold.ts'
-import type { Spec } from './spec.ts'
+import type { Spec } from '../acquire/spec.ts'
 
 export interface Wait {
   readonly spec: Spec
@@ -19,13 +19,18 @@ export class Waits {
     this.#waits.delete(wait)
   }
 
-  /** Throws if what is asked for is held by somebody who waits, through others perhaps, for what the caller holds. */
+  /**
+   * Throws if what is asked for is held by the caller, or by somebody who waits, through others perhaps, for what the
+   * caller holds.
+   */
   check({ spec, holds }: Wait): void {
-    const path = this.#path(spec, holds, new Set())
+    const path = holds.some((hold) => hold.live && leavesNoRoom(hold.spec, spec))
+      ? [spec.name]
+      : this.#path(spec, holds, new Set())
     if (path === null) return
     const circle = [...path, spec.name].map((line) => JSON.stringify(line)).join(' → ')
     throw new DeadlockError(
-      `to wait for line ${JSON.stringify(spec.name)} would never end in this process: ${circle}`,
+      `to wait for lock ${JSON.stringify(spec.name)} would never end in this process: ${circle}`,
       {
         line: spec.name,
       },
@@ -42,6 +47,11 @@ export class Waits {
     }
     return null
   }
+}
+
+/** Whether the caller's own hold alone keeps it waiting. */
+function leavesNoRoom(held: Spec, wanted: Spec): boolean {
+  return held.name === wanted.name && held.weight + wanted.weight > wanted.capacity
 }
 
 /** Whether one must wait for the other. Permits may be enough for both: they are never refused. */

@@ -2,14 +2,14 @@
  * A barrier: so many parties wait for each other, and go on together, again and again. A party stands in a line while it
  * waits, so that the death of one is seen: its arrival counts no more, and another may come in its stead.
  */
-import { checkName, checkWhole } from '../core/check.ts'
-import type { Core } from '../core/core.ts'
-import { AcquireTimeoutError, CapacityMismatchError, OutcomeUnknownError } from '../core/errors.ts'
-import type { Held } from '../core/held.ts'
-import { ISSUES_PER_PLACE } from '../core/hold.ts'
-import { LineLock } from '../core/lock.ts'
-import { type LockSettings, resolveAcquire } from '../core/options.ts'
-import { makeSpec } from '../core/spec.ts'
+import { checkName, checkWhole } from '../contract/check.ts'
+import type { Core } from '../acquire/core.ts'
+import { AcquireTimeoutError, CapacityMismatchError, OutcomeUnknownError } from '../contract/errors.ts'
+import type { Held } from '../hold/held.ts'
+import { ISSUES_PER_PLACE } from '../hold/hold.ts'
+import { LineLock } from '../acquire/lock.ts'
+import { type LockSettings, resolveAcquire } from '../contract/options.ts'
+import { makeSpec } from '../acquire/spec.ts'
 import { Bell } from './bell.ts'
 import { StoreCell } from './cell.ts'
 import type { LatchWaitOptions } from './latch.ts'
@@ -18,7 +18,7 @@ import type { LatchWaitOptions } from './latch.ts'
 export interface Barrier {
   readonly name: string
   /**
-   * Arrives and waits for the others; answers how often the barrier had opened before. After `waitMs` or an abort the
+   * Arrives and waits for the others; answers how often the barrier had opened before (anew after seven days without use). After `waitMs` or an abort the
    * arrival is taken back, and the others go on waiting; if it opened in that very moment, it counts as passed.
    */
   wait(options?: LatchWaitOptions): Promise<number>
@@ -35,6 +35,10 @@ interface State {
 
 const PARTIES_MAX = 1_000
 const ALL = 1_000_000
+/** What stands in the store of a barrier that nobody uses: barriers of a job or a request each have a name of their own. */
+const KEEP_MS = 7 * 86_400_000
+/** Who waits for longer than this writes it anew, so that it is not forgotten meanwhile. */
+const RENEW_MS = 86_400_000
 
 export class StoreBarrier implements Barrier {
   readonly name: string
@@ -50,10 +54,11 @@ export class StoreBarrier implements Barrier {
     this.#core = core
     this.#parties = parties
     const line = checkName('the name of a barrier, with what stands before it,', `holdfast/barrier/${name}`)
-    this.#cell = new StoreCell(core, line)
+    this.#cell = new StoreCell(core, line, KEEP_MS)
     this.#bell = new Bell(core, line, settings.ttlMs)
-    const spec = makeSpec(core.runtime, { name: line, mode: 'shared', weight: 1, capacity: ALL }, settings)
-    this.#stand = new LineLock(core, { ...spec, settings: { ...settings, reentrant: false } })
+    const spec = makeSpec(core, { name: line, mode: 'shared', weight: 1, capacity: ALL }, settings)
+    // Each party has a place of its own, unlike readers: two of one process on one place would be one arrival, and the barrier would never open.
+    this.#stand = new LineLock(core, { ...spec, shareKey: null, settings: { ...settings, reentrant: false } })
   }
 
   async wait(options?: LatchWaitOptions): Promise<number> {
@@ -81,9 +86,18 @@ export class StoreBarrier implements Barrier {
   }
 
   async #passed(held: Held, generation: number, waitMs: number, signal: AbortSignal | null): Promise<boolean> {
+    const { runtime } = this.#core
+    let writtenAt = runtime.now()
     const look = async (): Promise<true | null> => {
       held.assertHeld()
-      return (await this.#read()).state.generation > generation ? true : null
+      const { state, version } = await this.#read()
+      if (state.generation > generation) return true
+      if (runtime.now() - writtenAt >= RENEW_MS) {
+        // If another was faster, it has written it anew.
+        await this.#cell.write(state, version)
+        writtenAt = runtime.now()
+      }
+      return null
     }
     try {
       if ((await this.#bell.until(look, waitMs, signal)) !== null) return true

@@ -1,7 +1,7 @@
 /** Waiting for a change of something that is not a line: whoever changes it rings by walking through a line that the others watch. */
-import type { Core } from '../core/core.ts'
-import { diagnostics } from '../core/diagnostics.ts'
-import type { Stop } from '../driver.ts'
+import type { Core } from '../acquire/core.ts'
+import { diagnostics } from '../contract/events.ts'
+import type { Stop } from '../contract/driver.ts'
 import { pause } from './pause.ts'
 
 /** A ring may be lost: what is waited for is looked at again after this long. */
@@ -20,7 +20,7 @@ export class Bell {
 
   /** Wakes all who wait. Nobody depends on it: a failure goes to diagnostics. */
   async ring(): Promise<void> {
-    const { driver, runtime, reaper } = this.#core
+    const { driver, runtime, cleanup } = this.#core
     const entry = {
       line: this.#line,
       id: runtime.randomId(),
@@ -34,7 +34,7 @@ export class Bell {
     } catch (error) {
       diagnostics.failed(this.#line, error)
     }
-    await reaper.leave(entry)
+    await cleanup.leave(entry)
   }
 
   /** Looks until `look` gives something, at every ring and now and then besides. null: the time was up first. */

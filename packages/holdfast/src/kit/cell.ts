@@ -1,8 +1,8 @@
 /** A small shared value with a version: read it, write it if nobody else has, or let `update` do both until it fits. */
-import { checkFunction, checkKeys, checkSpan, shown } from '../core/check.ts'
-import type { Core } from '../core/core.ts'
-import { AcquireTimeoutError, OutcomeUnknownError, StoreUnreachableError, UsageError } from '../core/errors.ts'
-import type { CellView } from '../driver.ts'
+import { checkFunction, checkKeys, checkSpan, shown } from '../contract/check.ts'
+import type { Core } from '../acquire/core.ts'
+import { AcquireTimeoutError, OutcomeUnknownError, StoreUnreachableError, UsageError } from '../contract/errors.ts'
+import type { CellView } from '../contract/driver.ts'
 import { pause } from './pause.ts'
 
 /** A value and the version it has. `undefined` with version 0n: there is none. */
@@ -34,10 +34,13 @@ const UPDATE_WAIT_MS = 10_000
 export class StoreCell<T> implements Cell<T> {
   readonly key: string
   readonly #core: Core
+  readonly #ttlMs: number
 
-  constructor(core: Core, key: string) {
+  /** `ttlMs`: how long what is written lasts; 0 for ever. */
+  constructor(core: Core, key: string, ttlMs = 0) {
     this.#core = core
     this.key = key
+    this.#ttlMs = ttlMs
   }
 
   async read(): Promise<Versioned<T>> {
@@ -82,7 +85,7 @@ export class StoreCell<T> implements Cell<T> {
     if (typeof version !== 'bigint' || version < 0n) {
       throw new UsageError(`version must be a bigint from read(), 0n for an absent cell, given ${shown(version)}`)
     }
-    const change = { version, next, ttlMs: 0, nonce: this.#core.runtime.randomId() }
+    const change = { version, next, ttlMs: this.#ttlMs, nonce: this.#core.runtime.randomId() }
     const { view, doubted } = await this.#ask(() => this.#core.driver.swap(this.key, change))
     if (view.nonce === change.nonce) return view
     if (!doubted) return null

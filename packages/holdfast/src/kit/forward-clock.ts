@@ -2,7 +2,7 @@
  * A clock that only goes forward: the wall clock, carried on by the monotonic one where somebody sets the wall clock back,
  * and never behind what was seen of others.
  */
-import type { Runtime } from '../core/runtime.ts'
+import type { Runtime } from '../contract/runtime.ts'
 
 export class ForwardClock {
   readonly #runtime: Pick<Runtime, 'now' | 'wallNow'>

@@ -1,8 +1,8 @@
 /** A count that goes down once, and those who wait until it is zero. Each count is written with an id, so that none is lost or doubled. */
-import { checkKeys, checkName, checkWhole } from '../core/check.ts'
-import type { Core } from '../core/core.ts'
-import { AcquireTimeoutError, CapacityMismatchError, OutcomeUnknownError } from '../core/errors.ts'
-import { type AcquireOptions, type LockSettings, resolveAcquire } from '../core/options.ts'
+import { checkKeys, checkName, checkWhole } from '../contract/check.ts'
+import type { Core } from '../acquire/core.ts'
+import { AcquireTimeoutError, CapacityMismatchError, OutcomeUnknownError } from '../contract/errors.ts'
+import { type AcquireOptions, type LockSettings, resolveAcquire } from '../contract/options.ts'
 import { Bell } from './bell.ts'
 import { StoreCell } from './cell.ts'
 

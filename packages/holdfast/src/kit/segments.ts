@@ -1,8 +1,8 @@
 /** Increasing numbers, taken from the store a range at a time: the next range is there before the last one is used up. */
-import { checkKeys, checkWhole } from '../core/check.ts'
-import type { Core } from '../core/core.ts'
-import { diagnostics } from '../core/diagnostics.ts'
-import { OutcomeUnknownError } from '../core/errors.ts'
+import { checkKeys, checkWhole } from '../contract/check.ts'
+import type { Core } from '../acquire/core.ts'
+import { diagnostics } from '../contract/events.ts'
+import { OutcomeUnknownError } from '../contract/errors.ts'
 import { type Cell, StoreCell } from './cell.ts'
 import type { Closers } from './closers.ts'
 

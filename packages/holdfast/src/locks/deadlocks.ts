@@ -1,9 +1,9 @@
 /** Circles of waiters, across processes: found from what everybody can see in the store. */
-import type { Core } from '../core/core.ts'
-import { type Entangled, findCircles, findEntangled } from '../core/entangled.ts'
-import { ISSUES_PER_PLACE } from '../core/hold.ts'
-import type { LineView } from '../driver.ts'
-import { pause } from './pause.ts'
+import type { Core } from '../acquire/core.ts'
+import { type Entangled, findCircles, findEntangled } from '../hold/circles.ts'
+import { ISSUES_PER_PLACE } from '../hold/hold.ts'
+import type { LineView } from '../contract/driver.ts'
+import { pause } from '../kit/pause.ts'
 
 /** One of those who wait in a circle. */
 export interface DeadlockParty {

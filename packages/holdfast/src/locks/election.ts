@@ -1,18 +1,24 @@
-/** One leader among many candidates, and everybody can see who. A candidate is a place in a line; the leader is its head. */
-import { checkFunction, checkKeys, shown } from '../core/check.ts'
-import type { Core } from '../core/core.ts'
-import { diagnostics } from '../core/diagnostics.ts'
-import { LockLostError, NotHeldError, UsageError } from '../core/errors.ts'
-import type { Held } from '../core/held.ts'
-import { ISSUES_PER_PLACE } from '../core/hold.ts'
-import { LineLock, type Lock } from '../core/lock.ts'
-import { type AcquireOptions, type LockOptions, type LockSettings, resolveAcquire } from '../core/options.ts'
-import { makeSpec } from '../core/spec.ts'
-import { renewMs } from '../core/validity.ts'
-import { pause } from './pause.ts'
+/**
+ * One leader among many candidates, and everybody can see who. A candidate is a place in a line; the leader is its
+ * head.
+ */
+import { checkFunction, checkKeys, shown } from '../contract/check.ts'
+import type { Core } from '../acquire/core.ts'
+import { channels, diagnostics } from '../contract/events.ts'
+import { LockLostError, NotHeldError, UsageError } from '../contract/errors.ts'
+import type { Held } from '../hold/held.ts'
+import { ISSUES_PER_PLACE } from '../hold/hold.ts'
+import { LineLock, type Lock } from '../acquire/lock.ts'
+import { type AcquireOptions, type LockOptions, type LockSettings, resolveAcquire } from '../contract/options.ts'
+import { makeSpec } from '../acquire/spec.ts'
+import { renewMs } from '../contract/validity.ts'
+import { pause } from '../kit/pause.ts'
 
 export interface ElectionOptions extends LockOptions {
-  /** What others see of this candidate: an address, a name. Default ''; together with label and host at most 1 kB of JSON. */
+  /**
+   * What others see of this candidate: an address, a name. Default ''; together with label and host at most 1 kB of
+   * JSON.
+   */
   readonly value?: string
 }
 
@@ -26,19 +32,22 @@ export interface Leader {
 
 export interface Election {
   readonly name: string
-  /** Stands for election, and leads from the moment it resolves: until `resign`, or until the signal of what it gives fires. */
+  /**
+   * Stands for election, and leads from the moment it resolves: until `resign`, or until the signal of what it gives
+   * fires.
+   */
   campaign(options?: AcquireOptions): Promise<Held>
   /**
-   * Gives up all that was won through this object. True: it still led. Work given to `run` is told by its signal, and leads
-   * until it has ended: the next must not begin beside it.
+   * Gives up all that was won through this object. True: it still led. Work given to `run` is told by its signal, and
+   * leads until it has ended: the next must not begin beside it.
    */
   resign(): Promise<boolean>
   leader(): Promise<Leader | null>
   /** The present leader, and then every change; null while there is none. Ends with the signal, or with `break`. */
   observe(options?: { readonly signal?: AbortSignal }): AsyncIterable<Leader | null>
   /**
-   * Leads and works, again after each loss, until the work ends by itself, `resign` is called, or the signal fires. The signal
-   * that the work gets fires in each of these cases; what it throws after a loss goes to diagnostics only.
+   * Leads and works, again after each loss, until the work ends by itself, `resign` is called, or the signal fires. The
+   * signal that the work gets fires in each of these cases; what it throws after a loss goes to diagnostics only.
    */
   run<T>(
     fn: (held: Held, signal: AbortSignal) => T | PromiseLike<T>,
@@ -50,26 +59,45 @@ export class LineElection implements Election {
   readonly #core: Core
   readonly #lock: Lock
   readonly #settings: LockSettings
+  readonly #value: string
   /** What was won, and how to stop the work that goes on under it; null: the caller's own business. */
   readonly #won = new Map<Held, (() => boolean) | null>()
 
   constructor(core: Core, name: string, settings: LockSettings, value: string) {
     this.#core = core
     this.#settings = settings
-    this.#lock = new LineLock(
-      core,
-      makeSpec(core.runtime, { name, mode: 'exclusive', weight: 1, capacity: 1 }, settings, value),
-    )
+    this.#value = value
+    const { onState } = settings
+    const watched: LockSettings = {
+      ...settings,
+      onState: (state, held) => {
+        // However it ends: what is over is not kept, and is not resigned again.
+        if (state === 'released' || state === 'lost') this.#over(held)
+        onState?.(state, held)
+      },
+    }
+    this.#lock = new LineLock(core, makeSpec(core, { name, mode: 'exclusive', weight: 1, capacity: 1 }, watched, value))
   }
 
   get name(): string {
     return this.#lock.name
   }
 
+  #lead(held: Held): void {
+    if (!channels.elected.hasSubscribers) return
+    const { source } = this.#core
+    channels.elected.publish({ ...source, lock: this.name, token: held.token, value: this.#value })
+  }
+
+  #over(held: Held): void {
+    this.#won.delete(held)
+    if (!channels.resigned.hasSubscribers) return
+    channels.resigned.publish({ ...this.#core.source, lock: this.name, token: held.token })
+  }
+
   async campaign(options?: AcquireOptions): Promise<Held> {
     const held = await this.#win(options)
-    this.#won.set(held, null)
-    held.signal.addEventListener('abort', () => this.#won.delete(held), { once: true })
+    if (held.state === 'held' || held.state === 'at-risk') this.#won.set(held, null)
     return held
   }
 
@@ -143,7 +171,10 @@ export class LineElection implements Election {
     }
   }
 
-  /** Leads, as of now: a grant may be older than the moment that it is told, and nobody is announced who no longer leads. */
+  /**
+   * Leads, as of now: a grant may be older than the moment that it is told, and nobody is announced who no longer
+   * leads.
+   */
   async #win(options?: AcquireOptions): Promise<Held> {
     const { waitMs } = resolveAcquire(options, false)
     const { runtime } = this.#core
@@ -152,6 +183,7 @@ export class LineElection implements Election {
       const held = await this.#lock.acquire({ ...options, waitMs: leftMs })
       try {
         held.assertHeld()
+        this.#lead(held)
         return held
       } catch (error) {
         await held.release()

@@ -1,12 +1,12 @@
 /**
- * Several locks as one: all or nothing. They are taken in one order everywhere (by the bytes of the name, then by the store's kind and label),
- * so that two who want the same locks never wait for each other.
+ * Several locks as one: all or nothing. They are taken in one order everywhere (by the bytes of the name, then by the
+ * store's kind and label), so that two who want the same locks never wait for each other.
  */
-import { checkFunction, shown } from '../core/check.ts'
-import { AcquireTimeoutError, LockLostError, UsageError } from '../core/errors.ts'
-import type { Held } from '../core/held.ts'
-import { LineLock, type Lock } from '../core/lock.ts'
-import { type AcquireOptions, resolveAcquire } from '../core/options.ts'
+import { checkFunction, shown } from '../contract/check.ts'
+import { AcquireTimeoutError, LockLostError, UsageError } from '../contract/errors.ts'
+import type { Held } from '../hold/held.ts'
+import { LineLock, type Lock } from '../acquire/lock.ts'
+import { type AcquireOptions, resolveAcquire } from '../contract/options.ts'
 
 /** What the holder of several locks has. */
 export interface MultiHeld extends AsyncDisposable {
@@ -84,7 +84,7 @@ export class LineMultiLock implements MultiLock {
   }
 
   async tryAcquire(options?: Pick<AcquireOptions, 'owner' | 'signal'>): Promise<MultiHeld | null> {
-    const together = await LineLock.enterTogether(this.#locks, resolveAcquire(options, true))
+    const together = await LineLock.acquireTogether(this.#locks, resolveAcquire(options, true))
     if (together !== null) return this.#given(together)
     const holds: Held[] = []
     try {
@@ -128,7 +128,7 @@ export class LineMultiLock implements MultiLock {
     const { waitMs } = wish
     const { runtime } = this.#locks[0] as LineLock
     const until = runtime.now() + waitMs
-    const together = await LineLock.enterTogether(this.#locks, wish)
+    const together = await LineLock.acquireTogether(this.#locks, wish)
     if (together !== null) return this.#given(together)
     const holds: Held[] = []
     try {
@@ -142,7 +142,8 @@ export class LineMultiLock implements MultiLock {
       await release(holds)
       if (!(error instanceof AcquireTimeoutError) || waitMs === 0) throw error
       throw new AcquireTimeoutError(
-        `line ${JSON.stringify(error.line)}, one of ${this.#locks.length}, stayed held by others; all were asked for within ${waitMs} ms`,
+        `lock ${JSON.stringify(error.line)}, one of ${this.#locks.length}, stayed held by others; ` +
+          `all were asked for within ${waitMs} ms`,
         { line: error.line ?? '', cause: error },
       )
     }
@@ -161,8 +162,8 @@ export class LineMultiLock implements MultiLock {
       if (last === undefined || last.name !== lock.name || last.storeLabel !== lock.storeLabel) continue
       const reason = last.sharesLineWith(lock)
         ? 'is asked for twice, and would wait for itself'
-        : 'is asked for on two stores of one kind and label, so its order is not the same everywhere; give each store a label of its own'
-      throw new UsageError(`line ${JSON.stringify(lock.name)} ${reason}`, { line: lock.name })
+        : 'is asked for on two stores of one kind and label, so callers may disagree on the order; give each its own label'
+      throw new UsageError(`lock ${JSON.stringify(lock.name)} ${reason}`, { line: lock.name })
     }
   }
 }

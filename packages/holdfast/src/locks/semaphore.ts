@@ -1,11 +1,11 @@
 /** Up to n permits at a time; one caller may take several. Permits never re-enter. */
-import { checkKeys, checkWhole } from '../core/check.ts'
-import type { Core } from '../core/core.ts'
-import { UnsupportedError } from '../core/errors.ts'
-import type { Held } from '../core/held.ts'
-import { LineLock, type LineOptions, type Lock } from '../core/lock.ts'
-import type { AcquireOptions, LockSettings } from '../core/options.ts'
-import { makeSpec, type Spec } from '../core/spec.ts'
+import { checkKeys, checkWhole } from '../contract/check.ts'
+import type { Core } from '../acquire/core.ts'
+import { UnsupportedError } from '../contract/errors.ts'
+import type { Held } from '../hold/held.ts'
+import { LineLock, type LineOptions, type Lock } from '../acquire/lock.ts'
+import type { AcquireOptions, LockSettings } from '../contract/options.ts'
+import { makeSpec, type Spec } from '../acquire/spec.ts'
 
 /** `permits` of one acquisition: default 1, at most those of the semaphore. */
 export interface Permits {
@@ -21,9 +21,8 @@ export interface Semaphore extends Lock {
 const PERMITS_MAX = 1_000_000
 
 class PermitLock extends LineLock {
-  protected override specOf(options: LineOptions | undefined): { spec: Spec; extra: readonly string[] } {
+  protected override specOf(options: LineOptions): { spec: Spec; extra: readonly string[] } {
     const extra = ['permits']
-    if (options === undefined) return { spec: this.spec, extra }
     const { permits } = checkKeys('acquire options', options, ['waitMs', 'signal', 'owner', ...extra])
     if (permits === undefined) return { spec: this.spec, extra }
     return { spec: { ...this.spec, weight: checkWhole('permits', permits, 1, this.spec.capacity) }, extra }
@@ -35,5 +34,5 @@ export function semaphore(core: Core, name: string, permits: number, settings: L
   const { counting, safety } = core.driver.traits
   if (!counting)
     throw new UnsupportedError(`a semaphore can't be kept on ${core.driver.name}: ${safety}`, { line: name })
-  return new PermitLock(core, makeSpec(core.runtime, { name, mode: 'permits', weight: 1, capacity: permits }, settings))
+  return new PermitLock(core, makeSpec(core, { name, mode: 'permits', weight: 1, capacity: permits }, settings))
 }

@@ -1,16 +1,19 @@
-/** A read lock that can become a write lock without letting go. Readers go on beside it; of its kind there is one at a time. */
-import { checkFunction } from '../core/check.ts'
-import type { Core } from '../core/core.ts'
-import type { Credential } from '../core/credential.ts'
-import { AcquireTimeoutError, LockLostError, NotHeldError, UnsupportedError, UsageError } from '../core/errors.ts'
-import type { Handle } from '../core/handle.ts'
-import type { Held, HoldState } from '../core/held.ts'
-import { type Hold, ISSUES_PER_PLACE } from '../core/hold.ts'
-import { LineLock } from '../core/lock.ts'
-import { type AcquireOptions, type LockSettings, resolveAcquire } from '../core/options.ts'
-import { Promotion } from '../core/promotion.ts'
-import { makeSpec, type Spec } from '../core/spec.ts'
-import { pause } from './pause.ts'
+/**
+ * A read lock that can become a write lock without letting go. Readers go on beside it; of its kind there is one at a
+ * time.
+ */
+import { checkFunction } from '../contract/check.ts'
+import type { Core } from '../acquire/core.ts'
+import type { Credential } from '../hold/credential.ts'
+import { AcquireTimeoutError, LockLostError, NotHeldError, UnsupportedError, UsageError } from '../contract/errors.ts'
+import type { Handle } from '../hold/handle.ts'
+import type { Held, HoldState } from '../hold/held.ts'
+import { type Hold, ISSUES_PER_PLACE } from '../hold/hold.ts'
+import { LineLock } from '../acquire/lock.ts'
+import { type AcquireOptions, type LockSettings, resolveAcquire } from '../contract/options.ts'
+import { cannotUpgrade, Raise } from '../acquire/raise.ts'
+import { makeSpec } from '../acquire/spec.ts'
+import { pause } from '../kit/pause.ts'
 
 /** What the holder of an upgradeable read lock has. */
 export interface UpgradeHeld extends Held {
@@ -31,14 +34,13 @@ const SHARE = 500_001
 export class LineUpgradeLock implements UpgradeLock {
   readonly #core: Core
   readonly #lock: LineLock
-  readonly #writing: Spec
+  readonly #capacity: number
 
   constructor(core: Core, name: string, capacity: number, settings: LockSettings) {
     this.#core = core
-    const { runtime } = core
-    this.#lock = new LineLock(core, makeSpec(runtime, { name, mode: 'shared', weight: SHARE, capacity }, settings))
-    const rest = { name, mode: 'exclusive', weight: capacity - SHARE, capacity } as const
-    this.#writing = { ...makeSpec(runtime, rest, settings), shareKey: null }
+    this.#capacity = capacity
+    const line = { name, mode: 'shared', weight: SHARE, capacity } as const
+    this.#lock = new LineLock(core, makeSpec(core, line, settings))
   }
 
   get name(): string {
@@ -70,16 +72,11 @@ export class LineUpgradeLock implements UpgradeLock {
   }
 
   #upgradeable(held: Held): Upgradeable {
-    return new Upgradeable(this.#core, held as Handle, this.#writing)
+    return new Upgradeable(this.#core, held as Handle, this.#capacity)
   }
 
   #check(): void {
-    const { traits, name } = this.#core.driver
-    if (traits.fair) return
-    throw new UnsupportedError(
-      `an upgradeable read lock can't be kept on ${name}, which has no order of places: ${traits.safety}`,
-      { line: this.name },
-    )
+    if (this.#core.driver.reweigh === undefined) throw cannotUpgrade(this.#core, this.name)
   }
 }
 
@@ -98,12 +95,17 @@ abstract class HeldOver implements Held {
   abstract readonly token: bigint
   abstract readonly signal: AbortSignal
   abstract readonly state: HoldState
+
+  get wanted(): AbortSignal {
+    return this.reader.wanted
+  }
+
   abstract readonly remainingMs: number
   abstract assertHeld(): void
   abstract release(): Promise<boolean>
 
   export(): Promise<string> {
-    const message = `line ${JSON.stringify(this.name)}: an upgradeable hold can't be handed on`
+    const message = `lock ${JSON.stringify(this.name)}: an upgradeable hold can't be handed on`
     return Promise.reject(new UnsupportedError(message, { line: this.name }))
   }
 
@@ -112,29 +114,35 @@ abstract class HeldOver implements Held {
   }
 }
 
-/** What the handles of one place share: one that was entered again inside `using` would else wait for the first one's writing. */
-interface Turns {
-  writer: Writer | null
-  isUpgrading: boolean
+/**
+ * What the handles of one hold share: one that was entered again inside `using` would else wait for the first one's
+ * writing.
+ */
+class Writing {
+  readonly raise: Raise
+  writer: Writer | null = null
+  isUpgrading = false
   /** How often it has written: each time is an issue of its place, with a token of its own. */
-  times: number
+  times = 0
+
+  constructor(raise: Raise) {
+    this.raise = raise
+  }
 }
 
-const turnsOf = new WeakMap<Hold, Turns>()
+const writings = new WeakMap<Hold, Writing>()
 
 class Upgradeable extends HeldOver implements UpgradeHeld {
   readonly #core: Core
-  readonly #writing: Spec
-  readonly #turns: Turns
+  readonly #writing: Writing
   /** The writing that this handle began, and ends with it. */
   #writer: Writer | null = null
 
-  constructor(core: Core, reader: Handle, writing: Spec) {
+  constructor(core: Core, reader: Handle, capacity: number) {
     super(reader)
     this.#core = core
-    this.#writing = writing
-    this.#turns = turnsOf.get(reader.hold) ?? { writer: null, isUpgrading: false, times: 0 }
-    turnsOf.set(reader.hold, this.#turns)
+    this.#writing = writings.get(reader.hold) ?? new Writing(new Raise(core, reader.hold, capacity))
+    writings.set(reader.hold, this.#writing)
   }
 
   get token(): bigint {
@@ -165,47 +173,37 @@ class Upgradeable extends HeldOver implements UpgradeHeld {
     const { waitMs, signal } = resolveAcquire(options, false)
     this.assertHeld()
     signal?.throwIfAborted()
-    const turns = this.#turns
-    if (turns.isUpgrading || turns.writer?.live === true) {
-      throw new UsageError(`line ${JSON.stringify(this.name)}: this hold is a write lock already, or becoming one`, {
+    const writing = this.#writing
+    if (writing.isUpgrading || writing.writer?.live === true) {
+      throw new UsageError(`lock ${JSON.stringify(this.name)}: this hold is a write lock already, or becoming one`, {
         line: this.name,
       })
     }
-    if (BigInt(turns.times + 1) >= ISSUES_PER_PLACE) {
+    if (BigInt(writing.times + 1) >= ISSUES_PER_PLACE) {
       throw new UsageError(
-        `line ${JSON.stringify(this.name)}: this hold has written ${turns.times} times; release it`,
-        {
-          line: this.name,
-        },
+        `lock ${JSON.stringify(this.name)}: this hold has written ${writing.times} times; release it`,
+        { line: this.name },
       )
     }
     const { runtime } = this.#core
     const until = runtime.now() + waitMs
-    turns.isUpgrading = true
+    writing.isUpgrading = true
     try {
-      const promotion = new Promotion(this.#core, this.#writing, this.reader.hold.lease)
-      const handle = await promotion.run(async (ms, changed) => {
+      await writing.raise.begin(async (ms, changed) => {
         // Once the reader is lost, those behind it are granted: nothing may be waited for any more.
         this.assertHeld()
         const leftMs = until - runtime.now()
-        if (leftMs <= 0) throw this.#timedOut(waitMs)
+        if (leftMs <= 0) throw writing.raise.unreachable(waitMs) ?? this.#timedOut(waitMs)
         await pause(runtime, Math.min(ms, leftMs), signal, changed)
-      })
-      const writer = new Writer(this.reader, handle, this.reader.token + BigInt(++turns.times))
-      try {
-        this.assertHeld()
         signal?.throwIfAborted()
-        writer.assertHeld()
-      } catch (error) {
-        // The reader was released while the store was asked. The second place is granted, and nobody else knows of it: it would be renewed for ever.
-        await handle.release()
-        throw error
-      }
+      })
+      this.assertHeld()
+      const writer = new Writer(this.reader, writing.raise, this.reader.token + BigInt(++writing.times))
       this.#writer = writer
-      turns.writer = writer
+      writing.writer = writer
       return writer
     } finally {
-      turns.isUpgrading = false
+      writing.isUpgrading = false
     }
   }
 
@@ -220,35 +218,34 @@ class Upgradeable extends HeldOver implements UpgradeHeld {
   }
 
   #timedOut(waitMs: number): AcquireTimeoutError {
-    const message = `line ${JSON.stringify(this.name)}: readers stayed for ${waitMs} ms; this hold still reads`
+    const message = `lock ${JSON.stringify(this.name)}: readers stayed for ${waitMs} ms; this hold still reads`
     return new AcquireTimeoutError(message, { line: this.name })
   }
 }
 
 /**
- * A hold to write: both places must live, since writers that wait stand between the two, and are served when the first goes.
- * Its token is a further issue of the first place, and so below the tokens of those writers.
+ * A hold to write: the same place, heavier. Its token is a further issue of that place, and so below the tokens of all
+ * writers that wait behind it.
  */
 class Writer extends HeldOver {
   readonly token: bigint
-  readonly #over: Handle
-  #signal: AbortSignal | null = null
+  readonly #raise: Raise
+  #releasing: Promise<boolean> | null = null
 
-  constructor(reader: Handle, over: Handle, token: bigint) {
+  constructor(reader: Handle, raise: Raise, token: bigint) {
     super(reader)
-    this.#over = over
+    this.#raise = raise
     this.token = token
   }
 
   get signal(): AbortSignal {
-    this.#signal ??= AbortSignal.any([this.reader.signal, this.#over.signal])
-    return this.#signal
+    return this.reader.signal
   }
 
   get state(): HoldState {
-    const { state } = this.#over
-    if (state === 'lost' || state === 'released') return state
-    return this.reader.state === 'released' ? 'lost' : this.reader.state === 'held' ? state : this.reader.state
+    if (this.#releasing !== null) return 'released'
+    const { state } = this.reader
+    return state === 'released' ? 'lost' : state
   }
 
   get live(): boolean {
@@ -256,7 +253,7 @@ class Writer extends HeldOver {
   }
 
   get remainingMs(): number {
-    return Math.min(this.reader.remainingMs, this.#over.remainingMs)
+    return this.live ? this.reader.remainingMs : 0
   }
 
   get credential(): Credential {
@@ -264,20 +261,27 @@ class Writer extends HeldOver {
   }
 
   assertHeld(): void {
-    this.#over.assertHeld()
+    if (this.#releasing !== null) {
+      throw new NotHeldError(`lock ${JSON.stringify(this.name)}: this hold was released`, { line: this.name })
+    }
     try {
       this.reader.assertHeld()
     } catch (error) {
       if (!(error instanceof NotHeldError)) throw error
-      throw new LockLostError(`line ${JSON.stringify(this.name)}: the read lock under this write lock was released`, {
+      throw new LockLostError(`lock ${JSON.stringify(this.name)}: the read lock under this write lock was released`, {
         line: this.name,
         cause: error,
       })
     }
   }
 
-  async release(): Promise<boolean> {
-    const isHeld = this.live
-    return (await this.#over.release()) && isHeld
+  release(): Promise<boolean> {
+    this.#releasing ??= this.#release(this.live)
+    return this.#releasing
+  }
+
+  async #release(isHeld: boolean): Promise<boolean> {
+    if (isHeld) await this.#raise.end()
+    return isHeld
   }
 }

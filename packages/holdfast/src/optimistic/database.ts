@@ -1,6 +1,6 @@
 /** The user's own database as the optimistic lock sees it: read rows, write and count. Typed by the members that are called. */
-import { shown } from '../core/check.ts'
-import { UsageError } from '../core/errors.ts'
+import { shown } from '../contract/check.ts'
+import { UsageError } from '../contract/errors.ts'
 
 export type SqlValue = string | number | bigint | boolean | null | Uint8Array | object
 export type Row = Record<string, SqlValue>
@@ -81,16 +81,44 @@ function mysql(db: MysqlDatabase): Database {
       const [rows] = await db.execute(sql, values as never[])
       return rows as Row[]
     },
+    // The version always changes, so rows that match and rows that change are the same number, whatever the client's flags.
     async write(sql, values) {
-      // The version always changes, so rows that match and rows that change are the same number, whatever the client's flags.
-      const [{ affectedRows }] = (await db.execute(sql, values as never[])) as readonly [
-        { affectedRows: number },
-        unknown,
-      ]
-      return affectedRows
+      if (isPool(db)) return writeByPool(db, sql, values)
+      const [header] = await db.execute(sql, values as never[])
+      return (header as Header).affectedRows
     },
     big: String,
   }
+}
+
+interface Header {
+  readonly affectedRows: number
+  readonly serverStatus?: number
+}
+
+interface Pool {
+  getConnection(): Promise<MysqlDatabase & { query(sql: string): Promise<unknown>; release(): void }>
+}
+
+function isPool(db: MysqlDatabase): db is MysqlDatabase & Pool {
+  return 'getConnection' in db && typeof db.getConnection === 'function'
+}
+
+/** With `autocommit = 0` a pool's connection keeps what was written to itself, locked, for whoever gets it next. */
+async function writeByPool(pool: Pool, sql: string, values: readonly SqlValue[]): Promise<number> {
+  const connection = await pool.getConnection()
+  try {
+    const [header] = (await connection.execute(sql, values as never[])) as readonly [Header, unknown]
+    const isOpen = ((header.serverStatus ?? 0) & 1) === 1
+    if (!isOpen) return header.affectedRows
+    await connection.query('ROLLBACK')
+  } finally {
+    connection.release()
+  }
+  throw new UsageError(
+    'optimistic: a connection of the pool has autocommit = 0 or is inside a transaction, so the write would not be committed; ' +
+      'set autocommit = 1, or give the connection of your own transaction',
+  )
 }
 
 function sqlite(db: SqliteDatabase): Database {

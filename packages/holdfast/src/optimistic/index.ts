@@ -1,6 +1,6 @@
 /** `holdfast/optimistic`: the optimistic lock for a table of your own: a version column, and an update that loses no other. */
-import { checkFunction, checkKeys, checkSpan, shown } from '../core/check.ts'
-import { AcquireTimeoutError, StoreError, UsageError } from '../core/errors.ts'
+import { checkFunction, checkKeys, checkSpan, shown } from '../contract/check.ts'
+import { AcquireTimeoutError, StoreError, UsageError } from '../contract/errors.ts'
 import { type Database, type Dialect, type Row, type SqlValue, toDatabase, type UserDatabase } from './database.ts'
 import { mark, quote, quoteTable } from './text.ts'
 
@@ -60,16 +60,19 @@ export function optimistic(db: UserDatabase, options: OptimisticOptions = {}): O
       const where = new Condition(database.dialect, key)
       const until = performance.now() + waitMs
       let pauseMs = PAUSE_MS_MIN
+      let lost: bigint | null = null
       for (;;) {
         signal?.throwIfAborted()
         const row = (await readOne(database, from, where)) as T | null
         if (row === null) return null
         const before = readVersion(row, versionColumn)
+        if (before === lost) throw staleError(table, before)
         const changed = await change(row)
         if (changed === null) return row
         if (await writeIf(database, { from, where, version, versionColumn, before, changed })) {
           return { ...row, ...changed, [versionColumn]: alike(row[versionColumn], before + 1n) }
         }
+        lost = before
         if (performance.now() >= until) {
           throw new AcquireTimeoutError(
             `a row of ${shown(table)} was changed by others during each try for ${waitMs} ms`,
@@ -80,6 +83,17 @@ export function optimistic(db: UserDatabase, options: OptimisticOptions = {}): O
       }
     },
   }
+}
+
+/**
+ * The write found another version, and to read again gives the old one: this reader can't see what others have written. In a
+ * REPEATABLE READ transaction of MySQL that stays so, however often it is tried.
+ */
+function staleError(table: string, version: bigint): UsageError {
+  return new UsageError(
+    `${shown(table)}: the write found no row of version ${version}, and to read again still gives that version. This connection reads an older state: ` +
+      'it is inside a REPEATABLE READ transaction (use READ COMMITTED, or the pool), or reads from a replica; or it may not update this row',
+  )
 }
 
 interface Write {

@@ -1,6 +1,6 @@
 /** How names and values stand in the text of a statement. */
-import { shown } from '../core/check.ts'
-import { UsageError } from '../core/errors.ts'
+import { shown } from '../contract/check.ts'
+import { UsageError } from '../contract/errors.ts'
 import type { Dialect } from './database.ts'
 
 export function mark(dialect: Dialect, at: number): string {

@@ -1,5 +1,5 @@
 /** What a limit says of itself over HTTP: the RateLimit fields of the IETF's draft (10), and problem documents (RFC 9457). */
-import type { Limiter, Outcome } from '../primitives/limiter/limiter.ts'
+import type { Limiter, Outcome } from '../kit/limiter/limiter.ts'
 
 const PROBLEM_TYPES = 'https://iana.org/assignments/http-problem-types'
 
@@ -38,13 +38,13 @@ export function refusal(limiter: Limiter, outcome: Outcome): Problem {
   }
 }
 
-/** The store is out of reach, and the limiter is closed then. */
+/** The store does not count, and the limiter is closed then. */
 export function outage(limiter: Limiter): Problem {
   return {
     type: `${PROBLEM_TYPES}#temporary-reduced-capacity`,
     title: 'The rate limit cannot be checked',
     status: 503,
-    detail: 'The store that counts requests is out of reach.',
+    detail: 'The store that counts requests does not answer, or refuses to.',
     'violated-policies': [limiter.name],
   }
 }

@@ -1,8 +1,10 @@
 /** Decides over one request, whatever server it came to. */
 import { createHash } from 'node:crypto'
-import { checkFunction, checkKeys } from '../core/check.ts'
-import { StoreUnreachableError, UsageError } from '../core/errors.ts'
-import { KEY_BYTES_MAX, type Limiter } from '../primitives/limiter/limiter.ts'
+import { checkFunction, checkKeys, checkWhole } from '../contract/check.ts'
+import { diagnostics } from '../contract/events.ts'
+import { StoreError, UsageError } from '../contract/errors.ts'
+import { KEY_BYTES_MAX, type Limiter } from '../kit/limiter/limiter.ts'
+import { network } from './address.ts'
 import { type Fields, fieldsOf, outage, type Problem, refusal } from './fields.ts'
 
 export interface RateLimitOptions<Request> {
@@ -10,6 +12,8 @@ export interface RateLimitOptions<Request> {
   readonly key?: (request: Request) => string | null | Promise<string | null>
   /** What the request costs. Default 1. */
   readonly cost?: (request: Request) => number | Promise<number>
+  /** Without a `key`: how many bits of an IPv6 address are one client. Default 64, what one host or household has; 1 to 128. */
+  readonly ipv6Bits?: number
 }
 
 /** What to answer with. */
@@ -28,19 +32,21 @@ export function gate<Request>(
   options: RateLimitOptions<Request> | undefined,
   address: ((request: Request) => string | undefined) | null,
 ): Gate<Request> {
-  checkKeys('rate limit options', options, ['key', 'cost'])
-  const { key, cost } = options ?? {}
+  checkKeys('rate limit options', options, ['key', 'cost', 'ipv6Bits'])
+  const { key, cost, ipv6Bits = 64 } = options ?? {}
+  checkWhole('ipv6Bits', ipv6Bits, 1, 128)
   if (key !== undefined) checkFunction('key', key)
   else if (address === null) throw new UsageError('key must be a function: a fetch handler knows no address')
   if (cost !== undefined) checkFunction('cost', cost)
   return async (request) => {
-    const who = key === undefined ? (address?.(request) ?? 'unknown') : await key(request)
+    const who = key === undefined ? network(address?.(request) ?? 'unknown', ipv6Bits) : await key(request)
     if (who === null) return UNLIMITED
     try {
       const outcome = await limiter.take(bounded(who), cost === undefined ? 1 : await cost(request))
       return { fields: fieldsOf(limiter, outcome), problem: outcome.allowed ? null : refusal(limiter, outcome) }
     } catch (error) {
-      if (!(error instanceof StoreUnreachableError)) throw error
+      if (!(error instanceof StoreError)) throw error
+      diagnostics.failed(limiter.name, error)
       return { fields: { 'Retry-After': '1' }, problem: outage(limiter) }
     }
   }

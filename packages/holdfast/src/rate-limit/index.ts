@@ -1,7 +1,7 @@
 /** `holdfast/rate-limit`: a limiter in front of HTTP: node:http, Express and its like, Fastify, and fetch handlers. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { checkFunction } from '../core/check.ts'
-import type { Limiter } from '../primitives/limiter/limiter.ts'
+import { checkFunction } from '../contract/check.ts'
+import type { Limiter } from '../kit/limiter/limiter.ts'
 import { gate, type RateLimitOptions } from './gate.ts'
 
 export type { RateLimitOptions } from './gate.ts'
@@ -15,7 +15,7 @@ export type NodeMiddleware<Request> = (
   next?: (error?: unknown) => void,
 ) => Promise<boolean>
 
-/** For node:http and Express. The default key is the address of the other end: behind a proxy, give a `key`. */
+/** For node:http and Express. The default key is the address of the other end, of IPv6 its /64: behind a proxy, give a `key`. */
 export function rateLimit<Request extends Pick<IncomingMessage, 'socket'> = IncomingMessage>(
   limiter: Limiter,
   options?: RateLimitOptions<Request>,
@@ -48,7 +48,7 @@ export interface FastifyReplyLike {
   send(body: string): unknown
 }
 
-/** For Fastify: `app.addHook('onRequest', fastifyRateLimit(limiter))`. The default key is `request.ip`. */
+/** For Fastify: `app.addHook('onRequest', fastifyRateLimit(limiter))`. The default key is `request.ip`, of IPv6 its /64. */
 export function fastifyRateLimit<Request extends { readonly ip: string }>(
   limiter: Limiter,
   options?: RateLimitOptions<Request>,
@@ -80,6 +80,8 @@ export function fetchRateLimit<Rest extends readonly unknown[]>(
       return new Response(JSON.stringify(problem), { status: problem.status, headers })
     }
     const response = await handler(request, ...rest)
+    // An error of fetch's kind (`Response.error()`, status 0) has no headers, and can't be made anew.
+    if (response.type === 'error') return response
     // A response may come from elsewhere, with headers that can't be changed.
     const answer = new Response(response.body, response)
     for (const [name, value] of Object.entries(fields)) answer.headers.set(name, value)

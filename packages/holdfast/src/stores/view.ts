@@ -1,5 +1,5 @@
 /** How drivers turn a stored place into what people see. */
-import type { PlaceView } from '../driver.ts'
+import type { PlaceView } from '../contract/driver.ts'
 
 interface Stored {
   readonly token: bigint

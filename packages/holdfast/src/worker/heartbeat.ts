@@ -2,11 +2,11 @@
  * The worker's own heartbeat. The locking thread renews at a third of the lease; a place that was not renewed at half of
  * it belongs to a thread that is blocked, and is renewed here. Past `silenceMs` the thread is given up, and its places with it.
  */
-import { diagnostics } from '../core/diagnostics.ts'
-import { instant } from '../core/validity.ts'
-import type { Driver, Entry, Place } from '../driver.ts'
+import { diagnostics } from '../contract/events.ts'
+import { instant } from '../contract/validity.ts'
+import type { Driver, Entry, Place } from '../contract/driver.ts'
 import { system } from '../system.ts'
-import { GONE, type Ledger } from './ledger.ts'
+import { GONE, type Renewals } from './renewals.ts'
 
 interface Kept {
   readonly entry: Entry
@@ -19,9 +19,9 @@ interface Kept {
 
 const TICK_MS_MAX = 1_000
 
-export class Rounds {
+export class WorkerHeartbeat {
   readonly #driver: Driver
-  readonly #ledger: Ledger
+  readonly #renewals: Renewals
   /** How long the other thread has been silent. */
   readonly #silentMs: () => number
   readonly #silenceMs: number
@@ -32,9 +32,9 @@ export class Rounds {
   #timer: NodeJS.Timeout | null = null
   #dueAt = Number.POSITIVE_INFINITY
 
-  constructor(driver: Driver, ledger: Ledger, silentMs: () => number, silenceMs: number, shiftMs: number) {
+  constructor(driver: Driver, renewals: Renewals, silentMs: () => number, silenceMs: number, shiftMs: number) {
     this.#driver = driver
-    this.#ledger = ledger
+    this.#renewals = renewals
     this.#silentMs = silentMs
     this.#silenceMs = silenceMs
     this.#shiftMs = shiftMs
@@ -110,7 +110,7 @@ export class Rounds {
       const places = await this.#driver.touch(due.map(({ entry }) => entry))
       for (const [i, kept] of due.entries()) this.#renewed(kept, places[i] ?? null, wallMs)
     } catch (error) {
-      // Not lost yet: the deadline is judged by who reads the ledger, and the next tick tries again.
+      // Not lost yet: the deadline is judged by who reads the renewals, and the next tick tries again.
       diagnostics.failed(due[0]?.entry.line ?? '', error)
     }
     const now = system.now()
@@ -128,12 +128,12 @@ export class Rounds {
     const slot = this.#slots.get(entry.id)
     if (place === null) {
       this.#kept.delete(entry.id)
-      if (slot !== undefined) this.#ledger.giveUp(slot, GONE.lapsed)
+      if (slot !== undefined) this.#renewals.giveUp(slot, GONE.lapsed)
       return
     }
     kept.sinceMs = Math.max(kept.sinceMs, place.since.monoMs)
     if (slot !== undefined)
-      this.#ledger.write(slot, place.since.monoMs + this.#shiftMs, Math.min(wallMs, place.since.wallMs))
+      this.#renewals.write(slot, place.since.monoMs + this.#shiftMs, Math.min(wallMs, place.since.wallMs))
   }
 
   /** First the verdict, then the deed: the other thread never takes for its own what others may already have. */
@@ -142,7 +142,7 @@ export class Rounds {
     this.#kept.clear()
     for (const { entry } of all) {
       const slot = this.#slots.get(entry.id)
-      if (slot !== undefined) this.#ledger.giveUp(slot, GONE.silent)
+      if (slot !== undefined) this.#renewals.giveUp(slot, GONE.silent)
     }
     for (const { entry } of all) {
       this.#driver.leave(entry).catch((error: unknown) => diagnostics.failed(entry.line, error))

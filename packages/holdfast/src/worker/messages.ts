@@ -1,15 +1,24 @@
 /** What passes between a thread that locks and the thread that has the store. */
-import type { CellView, Change, Demand, Driver, Entry, LineView, Place, Push, Taken, Traits } from '../driver.ts'
-import type { SentError } from './sent-error.ts'
+import type {
+  CellView,
+  Change,
+  Demand,
+  Driver,
+  Entry,
+  LineView,
+  Place,
+  Push,
+  Taken,
+  Traits,
+} from '../contract/driver.ts'
+import * as errors from '../contract/errors.ts'
 
 /** What the worker is started with. */
-export interface Charge {
+export interface WorkerSettings {
   readonly url: string
   readonly options: { readonly prefix?: string; readonly connectTimeoutMs?: number }
   readonly silenceMs: number
-  /** The locking thread's clock: hrtime minus performance.now(), in milliseconds. */
-  readonly clockMs: number
-  /** One number: the hrtime, in milliseconds, at which the locking thread last gave a sign of life. */
+  /** One number: performance.now() of the locking thread, in microseconds, when it last gave a sign of life. */
   readonly alive: SharedArrayBuffer
 }
 
@@ -20,6 +29,7 @@ export interface Calls {
   touch(entries: readonly Entry[]): (Place | null)[]
   leave(entry: Entry, afterMs: number): void
   rename(entry: Entry, id: string): Place | null
+  reweigh(entry: Entry, turn: number): Place | null
   list(prefix: string): LineView[]
   swap(key: string, change: Change | null): CellView
   take(key: string, demand: Demand): Taken
@@ -32,17 +42,21 @@ export type CallName = keyof Calls
 
 /** To the worker. A call is answered; the rest is not. */
 export type Request =
+  /** What the locking thread's performance.now() is: the answer to the worker's 'clock'. */
+  | { readonly kind: 'time'; readonly nowMs: number }
   | { readonly kind: 'call'; readonly call: number; readonly name: CallName; readonly args: readonly unknown[] }
   | { readonly kind: 'watch'; readonly watch: number; readonly line: string; readonly id: string | null }
   | { readonly kind: 'unwatch'; readonly watch: number }
   | { readonly kind: 'want'; readonly id: string; readonly wanted: boolean }
-  /** Where what is learned of the places is to be written: a new page of the ledger. */
+  /** Where what is learned of the places is to be written: a new page of the renewals. */
   | { readonly kind: 'page'; readonly page: SharedArrayBuffer }
   /** The place with this id is written down there. */
   | { readonly kind: 'slot'; readonly id: string; readonly slot: number }
 
 /** From the worker. */
 export type Reply =
+  /** What time is it over there? No clock is common to two threads on every runtime: each may begin its own anew. */
+  | { readonly kind: 'clock' }
   | {
       readonly kind: 'open'
       readonly name: string
@@ -53,3 +67,36 @@ export type Reply =
   | { readonly kind: 'answer'; readonly call: number; readonly value: unknown }
   | { readonly kind: 'failure'; readonly call: number; readonly error: SentError }
   | { readonly kind: 'wake'; readonly watch: number; readonly push: Push | undefined }
+
+export interface SentError {
+  readonly code: string
+  readonly message: string
+  readonly line?: string
+}
+
+type Made = new (message: string, detail: { readonly line?: string }) => errors.HoldfastError
+
+/** Those that a driver may reject with. */
+const CLASSES: Record<string, Made> = {
+  HF_CAPACITY: errors.CapacityMismatchError,
+  HF_UNSUPPORTED: errors.UnsupportedError,
+  HF_STORE: errors.StoreError,
+  HF_UNREACHABLE: errors.StoreUnreachableError,
+  HF_USAGE: errors.UsageError,
+  HF_MISSING_CLIENT: errors.MissingClientError,
+  HF_UNKNOWN: errors.OutcomeUnknownError,
+  HF_CLOSED: errors.ClosedError,
+}
+
+export function sendable(error: unknown): SentError {
+  if (!(error instanceof errors.HoldfastError)) {
+    return { code: 'HF_STORE', message: error instanceof Error ? error.message : String(error) }
+  }
+  const { code, message, line } = error
+  return line === undefined ? { code, message } : { code, message, line }
+}
+
+export function received({ code, message, line }: SentError): errors.HoldfastError {
+  const Class = CLASSES[code] ?? errors.StoreError
+  return new Class(message, line === undefined ? {} : { line })
+}

@@ -1,7 +1,7 @@
 /** The store as the locking thread sees it: every call goes to the worker that has it. */
 import { Worker } from 'node:worker_threads'
-import { ClosedError, type HoldfastError, StoreError, StoreUnreachableError } from '../core/errors.ts'
-import type { Voucher } from '../core/keeper.ts'
+import { ClosedError, type HoldfastError, StoreError, StoreUnreachableError } from '../contract/errors.ts'
+import type { WorkerHeartbeat } from '../acquire/heartbeat.ts'
 import type {
   CellView,
   Change,
@@ -15,11 +15,9 @@ import type {
   Taken,
   Traits,
   Wake,
-} from '../driver.ts'
-import { clockMs, hrtimeMs } from './hrtime.ts'
-import { GONE, Ledger } from './ledger.ts'
-import type { CallName, Calls, Charge, Reply, Request } from './messages.ts'
-import { received } from './sent-error.ts'
+} from '../contract/driver.ts'
+import { GONE, Renewals } from './renewals.ts'
+import { type CallName, type Calls, type WorkerSettings, received, type Reply, type Request } from './messages.ts'
 
 interface Pending {
   resolve(value: unknown): void
@@ -30,9 +28,9 @@ type Opened = Extract<Reply, { readonly kind: 'open' }>
 
 const SIGN_MS_MAX = 500
 
-/** The built program: run from source, it is found in dist. */
+/** The built program: run from source, it is found in build. */
 const PROGRAM = import.meta.url.endsWith('.ts')
-  ? new URL('../../dist/src/heartbeat/worker.js', import.meta.url)
+  ? new URL('../../build/src/worker/worker.js', import.meta.url)
   : new URL('./worker.js', import.meta.url)
 
 export interface RemoteOptions {
@@ -40,11 +38,12 @@ export interface RemoteOptions {
   readonly connectTimeoutMs?: number
 }
 
-export class RemoteDriver implements Driver, Voucher {
+export class RemoteDriver implements Driver, WorkerHeartbeat {
   readonly name: string
   readonly traits: Traits
   readonly enterAll?: (entries: readonly Entry[]) => Promise<Place[] | null>
   readonly rename?: (entry: Entry, id: string) => Promise<Place | null>
+  readonly reweigh?: (entry: Entry, turn: number) => Promise<Place | null>
   readonly take?: (key: string, demand: Demand) => Promise<Taken>
   readonly setup?: () => Promise<void>
   readonly #worker: Worker
@@ -53,7 +52,7 @@ export class RemoteDriver implements Driver, Voucher {
   readonly #signs: NodeJS.Timeout
   readonly #pending = new Map<number, Pending>()
   readonly #wakes = new Map<number, Wake>()
-  readonly #ledger = new Ledger()
+  readonly #renewals = new Renewals()
   readonly #slots = new Map<string, number>()
   readonly #free: number[] = []
   #count = 0
@@ -69,6 +68,7 @@ export class RemoteDriver implements Driver, Voucher {
     const { can } = opened
     if (can.includes('enterAll')) this.enterAll = (entries) => this.#enterAll(entries)
     if (can.includes('rename')) this.rename = (entry, id) => this.#rename(entry, id)
+    if (can.includes('reweigh')) this.reweigh = (entry, turn) => this.#call('reweigh', [entry, turn])
     if (can.includes('take')) this.take = (key, demand) => this.#call('take', [key, demand])
     if (can.includes('setup')) this.setup = () => this.#call('setup', [])
     worker.on('message', (reply: Reply) => this.#receive(reply))
@@ -86,15 +86,20 @@ export class RemoteDriver implements Driver, Voucher {
     const alive = new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT))
     sign(alive)
     const buffer = alive.buffer as SharedArrayBuffer
-    const charge: Charge = { url, options, silenceMs, clockMs: clockMs(), alive: buffer }
+    const settings: WorkerSettings = { url, options, silenceMs, alive: buffer }
     // Flags of this thread are not for it: --input-type, say, would stop it.
-    const worker = new Worker(PROGRAM, { workerData: charge, execArgv: [], name: 'holdfast heartbeat' })
+    const worker = new Worker(PROGRAM, { workerData: settings, execArgv: [], name: 'holdfast heartbeat' })
     const opened = await new Promise<Opened>((resolve, reject) => {
       const failed = (error: Error): void => reject(new StoreError(`the heartbeat worker failed: ${error.message}`))
       const ended = (): void => reject(new StoreError('the heartbeat worker ended before it had opened the store'))
       worker.once('error', failed)
       worker.once('exit', ended)
-      worker.once('message', (reply: Reply) => {
+      worker.on('message', function heard(reply: Reply) {
+        if (reply.kind === 'clock') {
+          worker.postMessage({ kind: 'time', nowMs: performance.now() } satisfies Request)
+          return
+        }
+        worker.off('message', heard)
         worker.off('error', failed)
         worker.off('exit', ended)
         if (reply.kind === 'open') resolve(reply)
@@ -146,7 +151,7 @@ export class RemoteDriver implements Driver, Voucher {
   latest(id: string): { readonly since: Instant } | { readonly gone: string } | null {
     const slot = this.#slots.get(id)
     if (slot === undefined) return null
-    const { monoMs, wallMs, gone } = this.#ledger.read(slot)
+    const { monoMs, wallMs, gone } = this.#renewals.read(slot)
     if (gone === GONE.lapsed) return { gone: 'its place is gone from the store' }
     if (gone === GONE.silent) {
       return { gone: `this thread was silent for more than silenceMs, ${this.#silenceMs} ms, and it was given up` }
@@ -179,11 +184,11 @@ export class RemoteDriver implements Driver, Voucher {
     if (this.#slots.has(id)) return
     let slot = this.#free.pop()
     if (slot === undefined) {
-      slot = this.#ledger.size
-      const page = Ledger.newPage()
-      this.#ledger.add(page)
+      slot = this.#renewals.size
+      const page = Renewals.newPage()
+      this.#renewals.add(page)
       this.#send({ kind: 'page', page })
-      for (let other = this.#ledger.size - 1; other > slot; other--) this.#free.push(other)
+      for (let other = this.#renewals.size - 1; other > slot; other--) this.#free.push(other)
     }
     this.#slots.set(id, slot)
     this.#send({ kind: 'slot', id, slot })
@@ -197,7 +202,7 @@ export class RemoteDriver implements Driver, Voucher {
         const slot = this.#slots.get(id)
         if (slot === undefined) continue
         this.#slots.delete(id)
-        this.#ledger.clear(slot)
+        this.#renewals.clear(slot)
         this.#free.push(slot)
       }
     }
@@ -260,5 +265,5 @@ export class RemoteDriver implements Driver, Voucher {
 }
 
 function sign(alive: BigInt64Array): void {
-  Atomics.store(alive, 0, BigInt(Math.ceil(hrtimeMs())))
+  Atomics.store(alive, 0, BigInt(Math.ceil(performance.now() * 1e3)))
 }

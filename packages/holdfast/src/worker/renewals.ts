@@ -11,14 +11,14 @@ const PAGE_BYTES = SLOTS * WORDS * BigInt64Array.BYTES_PER_ELEMENT
 /** Why a place was given up. */
 export const GONE = { lapsed: 1n, silent: 2n } as const
 
-export interface Record {
+export interface Renewal {
   readonly monoMs: number
   readonly wallMs: number
   /** 0n while it lives. */
   readonly gone: bigint
 }
 
-export class Ledger {
+export class Renewals {
   readonly #pages: BigInt64Array[] = []
 
   add(page: SharedArrayBuffer): void {
@@ -50,7 +50,7 @@ export class Ledger {
     for (let word = 0; word < WORDS; word++) Atomics.store(page, at + word, 0n)
   }
 
-  read(slot: number): Record {
+  read(slot: number): Renewal {
     const [page, at] = this.#at(slot)
     // The verdict is read last: what was given up before is seen, whatever the other words say.
     const monoMs = Number(Atomics.load(page, at)) / 1_000

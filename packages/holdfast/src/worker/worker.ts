@@ -1,14 +1,13 @@
 /** The thread that has the store: it answers the thread that locks, and renews for it while that one is blocked. */
+import { once } from 'node:events'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import { diagnostics } from '../core/diagnostics.ts'
-import { StoreError } from '../core/errors.ts'
-import type { Driver, Entry, LineView, Place, Stop } from '../driver.ts'
+import { diagnostics } from '../contract/events.ts'
+import { StoreError } from '../contract/errors.ts'
+import type { Driver, Entry, LineView, Place, Stop } from '../contract/driver.ts'
 import { openDriver } from '../open.ts'
-import { clockMs, hrtimeMs } from './hrtime.ts'
-import { Ledger } from './ledger.ts'
-import type { CallName, Charge, Reply, Request } from './messages.ts'
-import { Rounds } from './rounds.ts'
-import { sendable } from './sent-error.ts'
+import { Renewals } from './renewals.ts'
+import { type CallName, type WorkerSettings, type Reply, type Request, sendable } from './messages.ts'
+import { WorkerHeartbeat } from './heartbeat.ts'
 
 interface Watch {
   readonly id: string | null
@@ -19,20 +18,21 @@ interface Watch {
 class Desk {
   readonly #port: MessagePort
   readonly #driver: Driver
-  readonly #rounds: Rounds
-  readonly #ledger: Ledger
+  readonly #heartbeat: WorkerHeartbeat
+  readonly #renewals: Renewals
   readonly #shiftMs: number
   readonly #watches = new Map<number, Watch>()
   readonly #watchOf = new Map<string, Watch>()
 
-  constructor(port: MessagePort, driver: Driver, charge: Charge) {
+  /** @param shiftMs what to add to this thread's performance.now() to get the other's: rather too little than too much. */
+  constructor(port: MessagePort, driver: Driver, settings: WorkerSettings, shiftMs: number) {
     this.#port = port
     this.#driver = driver
-    this.#ledger = new Ledger()
-    this.#shiftMs = clockMs() - charge.clockMs
-    const alive = new BigInt64Array(charge.alive)
-    const silentMs = (): number => hrtimeMs() - Number(Atomics.load(alive, 0))
-    this.#rounds = new Rounds(driver, this.#ledger, silentMs, charge.silenceMs, this.#shiftMs)
+    this.#renewals = new Renewals()
+    this.#shiftMs = shiftMs
+    const alive = new BigInt64Array(settings.alive)
+    const silentMs = (): number => performance.now() + shiftMs - Number(Atomics.load(alive, 0)) / 1e3
+    this.#heartbeat = new WorkerHeartbeat(driver, this.#renewals, silentMs, settings.silenceMs, this.#shiftMs)
   }
 
   receive(request: Request): void {
@@ -47,13 +47,15 @@ class Desk {
         void this.#unwatch(request.watch)
         return
       case 'want':
-        this.#rounds.want(request.id, request.wanted)
+        this.#heartbeat.want(request.id, request.wanted)
         return
       case 'page':
-        this.#ledger.add(request.page)
+        this.#renewals.add(request.page)
         return
       case 'slot':
-        this.#rounds.setSlot(request.id, request.slot)
+        this.#heartbeat.setSlot(request.id, request.slot)
+        return
+      case 'time':
         return
       default:
         throw new Error(`unknown request ${JSON.stringify(request satisfies never)}`)
@@ -89,21 +91,25 @@ class Desk {
       }
       case 'rename': {
         const [entry, id] = args as [Entry, string]
-        this.#rounds.drop(entry.id)
+        this.#heartbeat.drop(entry.id)
         await this.#watched(id)
         const place = (await driver.rename?.(entry, id)) ?? null
         // What is handed on is nobody's: it must lapse unless its heir takes it.
         return entry.outlives === true ? this.#shift(place) : this.#placed({ ...entry, id }, place)
       }
+      case 'reweigh': {
+        const [entry, turn] = args as [Entry, number]
+        return this.#placed(entry, (await driver.reweigh?.(entry, turn)) ?? null)
+      }
       case 'leave': {
         const [entry, afterMs] = args as [Entry, number]
-        this.#rounds.drop(entry.id)
+        this.#heartbeat.drop(entry.id)
         return driver.leave(entry, afterMs)
       }
       case 'list':
         return collect(driver.list(args[0] as string))
       case 'close':
-        this.#rounds.close()
+        this.#heartbeat.close()
         return driver.close()
       case 'setup':
         return driver.setup?.()
@@ -119,8 +125,8 @@ class Desk {
   }
 
   #placed(entry: Entry, place: Place | null): Place | null {
-    if (place === null) this.#rounds.drop(entry.id)
-    else this.#rounds.keep(entry, place)
+    if (place === null) this.#heartbeat.drop(entry.id)
+    else this.#heartbeat.keep(entry, place)
     return this.#shift(place)
   }
 
@@ -174,19 +180,30 @@ async function collect(lines: AsyncIterable<LineView>): Promise<LineView[]> {
   return all
 }
 
-async function main(port: MessagePort, charge: Charge): Promise<void> {
+/** The other thread read its clock before its answer came in: so this is never too much. */
+async function learnShift(port: MessagePort): Promise<number> {
+  const answer = once(port, 'message') as Promise<[Extract<Request, { readonly kind: 'time' }>]>
+  port.postMessage({ kind: 'clock' } satisfies Reply)
+  const [{ nowMs }] = await answer
+  return nowMs - performance.now()
+}
+
+async function main(port: MessagePort, settings: WorkerSettings): Promise<void> {
+  const shiftMs = await learnShift(port)
   let driver: Driver
   try {
-    driver = (await openDriver(charge.url, charge.options)).driver
+    driver = (await openDriver(settings.url, settings.options)).driver
   } catch (error) {
     port.postMessage({ kind: 'closed', error: sendable(error) } satisfies Reply)
     return
   }
-  const desk = new Desk(port, driver, charge)
+  const desk = new Desk(port, driver, settings, shiftMs)
   port.on('message', (request: Request) => desk.receive(request))
   const { name, traits } = driver
-  const can = (['enterAll', 'rename', 'take', 'setup'] as const).filter((method) => driver[method] !== undefined)
+  const can = (['enterAll', 'rename', 'reweigh', 'take', 'setup'] as const).filter(
+    (method) => driver[method] !== undefined,
+  )
   port.postMessage({ kind: 'open', name, traits, can } satisfies Reply)
 }
 
-if (parentPort !== null) await main(parentPort, workerData as Charge)
+if (parentPort !== null) await main(parentPort, workerData as WorkerSettings)

@@ -1,8 +1,8 @@
 /** An instance that is closed while a store still thinks: what is granted then is given back. */
 import { expect, test } from 'vitest'
-import { memory } from '../../../src/drivers/memory/index.ts'
-import type { Driver } from '../../../src/driver.ts'
-import { ClosedError, holdfast } from '../../../src/index.ts'
+import { memory } from '../../src/stores/memory/index.ts'
+import type { Driver } from '../../src/contract/driver.ts'
+import { ClosedError, holdfast } from '../../src/index.ts'
 
 /** A driver one of whose answers comes only when it is let go; and stays open, so that what follows can be seen. */
 function slow(driver: Driver, method: 'enterAll' | 'rename'): { readonly driver: Driver; readonly letGo: () => void } {

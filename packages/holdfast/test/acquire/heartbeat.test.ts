@@ -1,8 +1,8 @@
 /** One heartbeat for all places of a process. */
 import { expect, test } from 'vitest'
-import { memory } from '../../../src/drivers/memory/index.ts'
-import { holdfast } from '../../../src/index.ts'
-import { ManualRuntime } from '../../manual-runtime.ts'
+import { memory } from '../../src/stores/memory/index.ts'
+import { holdfast } from '../../src/index.ts'
+import { ManualRuntime } from '../manual-runtime.ts'
 
 test('100 000 holds cost no timer of their own and renew in as few calls as there are batches', async () => {
   const runtime = new ManualRuntime()

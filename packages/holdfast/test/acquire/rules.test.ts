@@ -1,15 +1,9 @@
 /** The rules of the design that core must keep, each as the schedule that broke a draft. */
 import { describe, expect, test } from 'vitest'
-import type { Driver } from '../../../src/driver.ts'
-import { memory } from '../../../src/drivers/memory/index.ts'
-import {
-  type Holdfast,
-  holdfast,
-  LockLostError,
-  OutcomeUnknownError,
-  StoreUnreachableError,
-} from '../../../src/index.ts'
-import { ManualRuntime } from '../../manual-runtime.ts'
+import type { Driver } from '../../src/contract/driver.ts'
+import { memory } from '../../src/stores/memory/index.ts'
+import { type Holdfast, holdfast, LockLostError, OutcomeUnknownError, StoreUnreachableError } from '../../src/index.ts'
+import { ManualRuntime } from '../manual-runtime.ts'
 
 /** The memory driver with some of its methods replaced. */
 function patched(runtime: ManualRuntime, patch: (inner: Driver) => Partial<Driver>): Driver {
@@ -120,6 +114,20 @@ describe('3.5 an id names one place, once', () => {
     await expect(asking).rejects.toThrow(StoreUnreachableError)
   })
 
+  test('an id that the store calls dead is never asked for again', async () => {
+    const ids: string[] = []
+    const { hf, runtime } = await open((inner) => ({
+      enter(entry, wait) {
+        ids.push(entry.id)
+        return ids.length < 3 ? Promise.resolve(null) : inner.enter(entry, wait)
+      },
+    }))
+    const asking = hf.mutex('a').acquire()
+    await runtime.pass(1_000)
+    expect((await asking).state).toBe('held')
+    expect(new Set(ids).size).toBe(3)
+  })
+
   test('a push is the grant only with the token of the latest answer, and never moves the deadline', async () => {
     let wake: (push: { id: string; token: bigint }) => void = () => {}
     let id = ''
@@ -152,6 +160,27 @@ describe('3.5 an id names one place, once', () => {
 })
 
 describe('3.13 no ghosts', () => {
+  test('a try whose first request got no answer is left when it is refused: that request may come late', async () => {
+    let first: Parameters<Driver['enter']>[0] | null = null
+    let store: Driver | null = null
+    const { hf, runtime } = await open((inner) => ({
+      enter(entry, wait) {
+        store = inner
+        if (wait || first !== null) return inner.enter(entry, wait)
+        first = entry
+        return Promise.reject(new StoreUnreachableError('no answer'))
+      },
+    }))
+    const held = await hf.mutex('a', { fairness: 'strict' }).acquire()
+    const trying = hf.mutex('a', { fairness: 'strict' }).tryAcquire()
+    await runtime.pass(1_000)
+    expect(await trying).toBeNull()
+    expect(await held.release()).toBe(true)
+    const late = first as Parameters<Driver['enter']>[0] | null
+    if (late === null) throw new Error('the try was not asked for')
+    expect(await (store as Driver | null)?.enter(late, false), 'it makes a place that nobody wants').toBeNull()
+  })
+
   test('a leave that fails is repeated until the store has answered', async () => {
     let failures = 3
     let leaves = 0
@@ -229,6 +258,22 @@ describe('3.16 hand-over inside the process', () => {
 })
 
 describe('3.17 swap', () => {
+  test('a write whose reply was lost is found by its nonce when it is asked for again, and has succeeded', async () => {
+    let losses = 1
+    let runs = 0
+    const { hf, runtime } = await open((inner) => ({
+      async swap(key, change) {
+        const view = await inner.swap(key, change)
+        if (change !== null && losses-- > 0) throw new StoreUnreachableError('no answer')
+        return view
+      },
+    }))
+    const update = hf.cell<string>('k').update(() => `mine ${++runs}`)
+    await runtime.pass(1_000)
+    expect((await update).value).toBe('mine 1')
+    expect(runs).toBe(1)
+  })
+
   test('a write whose reply was lost and that was overwritten since is unknown, and is not run again', async () => {
     let lose = true
     let runs = 0

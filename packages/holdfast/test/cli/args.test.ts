@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { parseArgs, refuseBoth, type Syntax } from '../../../src/cli/args.ts'
-import { syntax as breakSyntax } from '../../../src/cli/break.ts'
-import { syntax as runSyntax } from '../../../src/cli/run.ts'
-import { UsageError } from '../../../src/core/errors.ts'
+import { parseArgs, refuseBoth, type Syntax } from '../../src/cli/args.ts'
+import { syntax as breakSyntax } from '../../src/cli/break.ts'
+import { syntax as runSyntax } from '../../src/cli/run.ts'
+import { UsageError } from '../../src/contract/errors.ts'
 
 const ls: Syntax = { command: 'ls', options: { store: 'value', json: 'flag' }, operands: ['[PREFIX]'], runs: false }
 

@@ -8,7 +8,7 @@ const terminal = new Terminal()
 /** A process that holds one line and then waits for another. */
 function grasp(held: string, wanted: string): ReturnType<typeof spawn> {
   const program = `
-    import { holdfast } from ${JSON.stringify(new URL('../../../dist/src/index.js', import.meta.url).href)}
+    import { holdfast } from ${JSON.stringify(new URL('../../build/src/index.js', import.meta.url).href)}
     const hf = await holdfast(process.env.HOLDFAST_STORE, { label: 'holds ${held}' })
     await hf.mutex('${held}').using(async () => {
       // Waits until the other holds its line, too.

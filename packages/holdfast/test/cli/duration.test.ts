@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { formatDuration, parseDuration } from '../../../src/cli/duration.ts'
-import { UsageError } from '../../../src/core/errors.ts'
+import { formatDuration, parseDuration } from '../../src/cli/duration.ts'
+import { UsageError } from '../../src/contract/errors.ts'
 
 describe('parseDuration', () => {
   it.each([

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { requireServers } from '../../../src/testbed/require.ts'
-import { type Testbed, testbed } from '../../../src/testbed/testbed.ts'
+import { requireServers } from '../../../holdfast-lab/src/testbed/require.ts'
+import { type Testbed, testbed } from '../../../holdfast-lab/src/testbed/testbed.ts'
 import { Terminal, until } from './terminal.ts'
 
 const terminal = new Terminal()

@@ -26,9 +26,9 @@ describe('the exit code of run', () => {
     const atOnce = await terminal.holdfast('run', 'busy', '--no-wait', '--', 'echo', 'never')
     expect(atOnce).toMatchObject({ code: 75, out: '' })
     expect(atOnce.err).toMatch(/^holdfast: line "busy" is held by others[^\n]*\n$/)
-    const later = await terminal.holdfast('run', 'busy', '--wait', '300ms', '--', 'echo', 'never')
+    const later = await terminal.holdfast('run', 'busy', '--wait', '1s', '--', 'echo', 'never')
     expect(later).toMatchObject({ code: 75, out: '' })
-    expect(later.err).toMatch(/^holdfast: line "busy" stayed held by others for 300 ms\n$/)
+    expect(later.err).toMatch(/^holdfast: lock "busy" stayed held by others for 1000 ms\n$/)
     expect(holder.hasExited).toBe(false)
   })
 

@@ -37,7 +37,7 @@ describe('ls and show', () => {
     const table = await terminal.holdfast('ls')
     expect(table).toMatchObject({ code: 0, err: '' })
     expect(table.out).toMatch(
-      /^LINE +KIND +HOLDERS +WAITERS +HELD BY +FOR\nother +3 permits +1 +0 +sh .*\nstock:42 +mutex +1 +1 +sh .*\n$/,
+      /^LOCK +KIND +HOLDERS +WAITERS +HELD BY +FOR\nother +3 permits +1 +0 +sh .*\nstock:42 +mutex +1 +1 +sh .*\n$/,
     )
     expect(table.out).not.toContain('\u001b')
     const places = (await terminal.holdfast('show', 'stock:42')).out
@@ -80,12 +80,12 @@ describe('break', () => {
     expect(now.err).toMatch(/two may act at the same time; to do it, add --yes\n$/)
     expect(await terminal.holdfast('run', 'keep', '--no-wait', '--', 'true')).toMatchObject({ code: 75 })
     const nobody = await terminal.holdfast('break', 'nobody')
-    expect(nobody).toMatchObject({ code: 64, err: 'holdfast: nobody holds nobody, so there is nothing to break\n' })
+    expect(nobody).toMatchObject({ code: 64, err: 'holdfast: nobody holds nobody, so there is nothing to release\n' })
   })
 
   it('says what it has done', async () => {
     const none = await terminal.holdfast('break', 'nobody', '--yes')
-    expect(none).toMatchObject({ code: 0, out: 'nobody: nobody held it, nothing was broken\n' })
+    expect(none).toMatchObject({ code: 0, out: 'nobody: nobody held it, so nothing was released\n' })
     const json = await terminal.holdfast('break', 'nobody', '--yes', '--now', '--json')
     expect(JSON.parse(json.out)).toEqual({ name: 'nobody', now: true, broken: 0 })
   })
@@ -95,7 +95,7 @@ describe('break', () => {
     await until('the holder acts', () => terminal.read('slow.log') !== '')
     const next = terminal.script(['slow'], acts('slow.log', 'next', 3))
     const broken = await terminal.holdfast('break', 'slow', '--yes')
-    expect(broken.out).toMatch(/^slow: 1 place broken; the next is served when the lease has run out/)
+    expect(broken.out).toMatch(/^slow: taken from 1 holder; the next waiter is served when the lease has run out/)
     expect(await holder.exit).toMatchObject({ code: 79 })
     expect(await next.exit).toMatchObject({ code: 0 })
     expect(turns(terminal.read('slow.log'))).toEqual(['holder', 'next'])

@@ -1,10 +1,10 @@
 /** `holdfast migrate` on real servers, by itself and by way of the SQL that it prints. */
 import { execFile } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { holdfast } from '../../../src/index.ts'
-import { requireServers } from '../../../src/testbed/require.ts'
-import type { Server } from '../../../src/testbed/server.ts'
-import { type Testbed, testbed } from '../../../src/testbed/testbed.ts'
+import { holdfast } from '../../src/index.ts'
+import { requireServers } from '../../../holdfast-lab/src/testbed/require.ts'
+import type { Server } from '../../../holdfast-lab/src/testbed/server.ts'
+import { type Testbed, testbed } from '../../../holdfast-lab/src/testbed/testbed.ts'
 import { Terminal } from './terminal.ts'
 
 const terminal = new Terminal()

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { editDistance, nearest } from '../../../src/cli/nearest.ts'
+import { editDistance, nearest } from '../../src/cli/nearest.ts'
 
 describe('editDistance', () => {
   it.each([

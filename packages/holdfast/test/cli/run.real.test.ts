@@ -79,15 +79,15 @@ describe('run', () => {
     await until('the reader acts', () => terminal.read('s.log') !== '')
     expect(await terminal.holdfast('run', 's', '--shared', '--no-wait', '--', 'true')).toMatchObject({ code: 0 })
     expect(await terminal.holdfast('run', 's', '--no-wait', '--', 'true')).toMatchObject({ code: 75 })
-    expect(await terminal.holdfast('run', 's', '--wait', '200ms', '--', 'true')).toMatchObject({ code: 75 })
+    expect(await terminal.holdfast('run', 's', '--wait', '1s', '--', 'true')).toMatchObject({ code: 75 })
   })
 
   it('keeps those that share from one that holds alone, whichever came first', async () => {
     terminal.script(['m'], acts('m.log', 'alone', 0))
     await until('the holder acts', () => terminal.read('m.log') !== '')
     expect(await terminal.holdfast('run', 'm', '--shared', '--no-wait', '--', 'true')).toMatchObject({ code: 75 })
-    const err = (await terminal.holdfast('run', 'm', '--shared', '--wait', '200ms', '--', 'true')).err
-    expect(err).toBe('holdfast: line "m" stayed held by others for 200 ms\n')
+    const err = (await terminal.holdfast('run', 'm', '--shared', '--wait', '1s', '--', 'true')).err
+    expect(err).toBe('holdfast: lock "m" stayed held by others for 1000 ms\n')
   })
 
   it('ends with its program, and does not wait for what that left behind', async () => {

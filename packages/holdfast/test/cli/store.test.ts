@@ -1,8 +1,8 @@
 import { homedir } from 'node:os'
 import { describe, expect, it } from 'vitest'
-import { parseArgs } from '../../../src/cli/args.ts'
-import { syntax } from '../../../src/cli/ls.ts'
-import { publicUrl, storeUrl, urlOption } from '../../../src/cli/store.ts'
+import { parseArgs } from '../../src/cli/args.ts'
+import { syntax } from '../../src/cli/ls.ts'
+import { publicUrl, storeUrl, urlOption } from '../../src/cli/store.ts'
 
 const none = parseArgs(syntax, [])
 
@@ -39,6 +39,12 @@ describe('publicUrl', () => {
     ['sqlite:', 'sqlite:'],
     ['sqlite:///abs/x.db', 'sqlite:/abs/x.db'],
     ['memory:', 'memory:'],
+    ['redis+sentinel://h/m?sentinelUsername=a&sentinelPassword=b', 'redis+sentinel://h/m?sentinelUsername=a'],
+    ['redis+sentinel://h/m?sentinelPassword=b', 'redis+sentinel://h/m'],
+    [
+      'postgres://u:p@h/d?listenUrl=postgres%3A%2F%2Fu%3Ap%40l%2Fd&schema=s',
+      'postgres://u@h/d?listenUrl=postgres%3A%2F%2Fu%40l%2Fd&schema=s',
+    ],
   ])('%s becomes %s', (url, shown) => {
     expect(publicUrl(url, '/here')).toBe(shown)
   })

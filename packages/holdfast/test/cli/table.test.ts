@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { printable, table, width } from '../../../src/cli/table.ts'
+import { printable, table, width } from '../../src/cli/table.ts'
 
 describe('table', () => {
   it('aligns columns and leaves no space at the end of a line', () => {

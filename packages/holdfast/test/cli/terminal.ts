@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach } from 'vitest'
 
 /** Built by `npm run build`, as it is shipped. */
-const MAIN = fileURLToPath(new URL('../../../dist/src/cli/main.js', import.meta.url))
+const MAIN = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 const PATIENCE_MS = 30_000
 const LOOK_MS = 10
 
@@ -134,6 +134,23 @@ export function isAlive(pid: number): boolean {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false
     throw error
+  }
+}
+
+/**
+ * Runs a program whose lock is broken, and which says "told" when it is asked to end. It has a short grace; on a
+ * machine so busy that it does not get to say so, a longer one. Tells how it ended; a file named as the line has its
+ * group.
+ */
+export async function broken(terminal: Terminal, line: string, meanwhile = (_run: Running): void => {}): Promise<Exit> {
+  const script = `trap 'echo told' TERM; (trap '' TERM; sleep 600) & while :; do sleep 0.01; done`
+  for (let graceMs = 300; ; graceMs *= 30) {
+    const run = terminal.script([line, '--grace', `${graceMs}ms`], `echo $$ > ${line}.pid; echo ready; ${script}`)
+    await until('it is ready', () => run.out.includes('ready'))
+    meanwhile(run)
+    await terminal.holdfast('break', line, '--yes', '--now')
+    const exit = await run.exit
+    if (exit.out.includes('told') || graceMs > 300) return exit
   }
 }
 

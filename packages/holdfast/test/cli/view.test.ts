@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { kind, lineJson, lineTable, placeTable } from '../../../src/cli/view.ts'
-import type { LineView, PlaceView } from '../../../src/driver.ts'
+import { kind, lineJson, lineTable, placeTable } from '../../src/cli/view.ts'
+import type { LineView, PlaceView } from '../../src/contract/driver.ts'
 
 const place = (more: Partial<PlaceView> = {}): PlaceView => ({
   token: 9_007_199_254_740_993n,
@@ -41,7 +41,7 @@ describe('tables', () => {
   it('list lines', () => {
     const empty: LineView = { name: 'b', capacity: 3, holders: [], waiters: [] }
     expect(lineTable([line, empty], false).split('\n')).toEqual([
-      'LINE   KIND       HOLDERS  WAITERS  HELD BY             FOR',
+      'LOCK   KIND       HOLDERS  WAITERS  HELD BY             FOR',
       'stock  mutex            1        1  backup (web1:42)  1m01s',
       'b      3 permits        0        0  -                     -',
     ])

@@ -1,8 +1,8 @@
 /** A number in an etcd, read and written by transactions that carry the guard's compare. */
-import type { Held } from '../../../src/core/held.ts'
-import { type Compare, EtcdClient, type RequestOp, type ResponseOp } from '../../../src/drivers/etcd/client/index.ts'
-import { etcd } from '../../../src/drivers/etcd/index.ts'
-import { etcdGuard } from '../../../src/fence/index.ts'
+import type { Held } from '../../src/hold/held.ts'
+import { type Compare, EtcdClient, type RequestOp, type ResponseOp } from '../../src/clients/etcd/index.ts'
+import { etcd } from '../../src/stores/etcd/index.ts'
+import { etcdGuard } from '../../src/fence/index.ts'
 import type { Target } from './target.ts'
 
 const KEY = Buffer.from('stock:42')

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { LockLostError, UsageError } from '../../../src/core/errors.ts'
-import { etcd } from '../../../src/drivers/etcd/index.ts'
-import { etcdGuard, proofOf } from '../../../src/fence/index.ts'
-import { holdfast } from '../../../src/index.ts'
-import { requireServers } from '../../../src/testbed/require.ts'
-import { type Testbed, testbed } from '../../../src/testbed/testbed.ts'
+import { LockLostError, UsageError } from '../../src/contract/errors.ts'
+import { etcd } from '../../src/stores/etcd/index.ts'
+import { etcdGuard, proofOf } from '../../src/fence/index.ts'
+import { holdfast } from '../../src/index.ts'
+import { requireServers } from '../../../holdfast-lab/src/testbed/require.ts'
+import { type Testbed, testbed } from '../../../holdfast-lab/src/testbed/testbed.ts'
 import { pausedHolder } from './paused.ts'
 
 let bed: Testbed

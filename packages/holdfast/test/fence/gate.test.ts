@@ -1,13 +1,27 @@
 import { describe, expect, test } from 'vitest'
-import { UsageError } from '../../../src/core/errors.ts'
-import { httpGuard, type Proof, sqlGuard } from '../../../src/fence/index.ts'
-import { Gate } from '../../../src/fence/http/gate.ts'
+import { UsageError } from '../../src/contract/errors.ts'
+import { httpGuard, type Proof, sqlGuard } from '../../src/fence/index.ts'
+import { Gate } from '../../src/fence/http/gate.ts'
+
+type Leave = () => void
+
+/** A gate that is waited at for ever, so that nobody is refused for being slow. */
+function gateOf(
+  resourcesMax: number,
+  settings: { readonly waitMs?: number; readonly turnMsMax?: number } = {},
+): {
+  enter(resource: string, proof: Proof): Promise<Leave>
+} {
+  const forEver = Number.POSITIVE_INFINITY
+  const gate = new Gate({ resourcesMax, waitMs: forEver, turnMsMax: forEver, ...settings })
+  return { enter: (resource, proof) => gate.enter(resource, proof) as Promise<Leave> }
+}
 
 const proof = (token: bigint, place = '0123456789abcdef'): Proof => ({ line: 'l', token, place })
 
 describe('the gate of an HTTP guard', () => {
   test('lets requests of one holder in together, and a newer holder behind all of them', async () => {
-    const gate = new Gate(10)
+    const gate = gateOf(10)
     const [a, b] = [await gate.enter('r', proof(5n)), await gate.enter('r', proof(5n))]
     const order: string[] = []
     const newer = gate.enter('r', proof(6n)).then((leave) => {
@@ -29,7 +43,7 @@ describe('the gate of an HTTP guard', () => {
   })
 
   test('refuses one that was overtaken while it waited', async () => {
-    const gate = new Gate(10)
+    const gate = gateOf(10)
     const first = await gate.enter('r', proof(5n))
     const second = gate.enter('r', proof(6n))
     const third = gate.enter('r', proof(7n))
@@ -40,7 +54,7 @@ describe('the gate of an HTTP guard', () => {
   })
 
   test('forgets what was used longest ago, but nobody who is at work', async () => {
-    const gate = new Gate(2)
+    const gate = gateOf(2)
     const atWork = await gate.enter('a', proof(5n))
     ;(await gate.enter('b', proof(5n)))()
     ;(await gate.enter('c', proof(5n)))()
@@ -52,12 +66,36 @@ describe('the gate of an HTTP guard', () => {
 })
 
 test('a gate that is full of requests at work still lets another one in', async () => {
-  const gate = new Gate(1)
+  const gate = gateOf(1)
   const first = await gate.enter('a', proof(5n))
   const second = await gate.enter('b', proof(5n))
   await expect(gate.enter('a', proof(4n))).rejects.toMatchObject({ newest: 5n })
   first()
   second()
+})
+
+describe('a handler that never answers', () => {
+  test('keeps a newer holder waiting for waitMs, and those behind it no longer', async () => {
+    const gate = gateOf(1, { waitMs: 20 })
+    const stuck = await gate.enter('r', proof(5n))
+    expect(await gate.enter('r', proof(6n))).toBeNull()
+    // Nobody waits any more, but the first is still at work: neither a newer one nor a full memory lets anybody past it.
+    expect(await gate.enter('r', proof(7n))).toBeNull()
+    ;(await gate.enter('other', proof(5n)))()
+    expect(await gate.enter('r', proof(7n))).toBeNull()
+    await expect(gate.enter('r', proof(6n))).rejects.toMatchObject({ newest: 7n })
+    stuck()
+    ;(await gate.enter('r', proof(7n)))()
+  })
+
+  test('keeps nobody waiting after turnMsMax', async () => {
+    const gate = gateOf(10, { turnMsMax: 20 })
+    await gate.enter('r', proof(5n))
+    const newer = await gate.enter('r', proof(6n))
+    expect(newer).toBeTypeOf('function')
+    newer()
+    newer()
+  })
 })
 
 test('options that are wrong are refused at once', () => {
@@ -71,6 +109,8 @@ test('options that are wrong are refused at once', () => {
     { resource, resourcesMax: 0 },
     { resource, resourcesMax: Number.NaN },
     { resource, colour: 1 },
+    { resource, waitMs: -1 },
+    { resource, turnMsMax: 0 },
   ]) {
     expect(() => httpGuard(options as never)).toThrow(UsageError)
   }

@@ -1,5 +1,5 @@
 /** A holder in a process of its own: takes the lock, reads, and writes when it is told to, however late that is. */
-import { holdfast } from '../../../src/index.ts'
+import { holdfast } from '../../src/index.ts'
 import { type Kind, openTarget, RESOURCE } from './target.ts'
 
 /** What the parent wants, as JSON in the first argument. */

@@ -1,5 +1,5 @@
 /** A number behind an HTTP service whose guard reads the header. */
-import { fencedFetch } from '../../../src/fence/index.ts'
+import { fencedFetch } from '../../src/fence/index.ts'
 import type { Target } from './target.ts'
 
 export async function httpTarget(url: string): Promise<Target> {

@@ -3,7 +3,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'vitest'
-import { holdfast } from '../../../src/index.ts'
+import { holdfast } from '../../src/index.ts'
 import type { Errand, Outcome } from './holder.ts'
 import { openTarget, RESOURCE } from './target.ts'
 

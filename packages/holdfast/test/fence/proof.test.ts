@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { UnsupportedError, UsageError } from '../../../src/core/errors.ts'
-import { environmentProof, formatProof, parseProof, type Proof, proofOf } from '../../../src/fence/index.ts'
-import { holdfast } from '../../../src/open.ts'
+import { UnsupportedError, UsageError } from '../../src/contract/errors.ts'
+import { environmentProof, formatProof, parseProof, type Proof, proofOf } from '../../src/fence/index.ts'
+import { holdfast } from '../../src/open.ts'
 
 const PROOF: Proof = { line: 'stock:42', token: 2n ** 63n - 1n, place: '0123456789abcdef' }
 

@@ -1,7 +1,7 @@
 /** A number in a Redis, guarded by the script that reads or writes it. */
 import { createClient } from '@redis/client'
 import { Redis } from 'ioredis'
-import { type RedisGuard, redisGuard } from '../../../src/fence/index.ts'
+import { type RedisGuard, redisGuard } from '../../src/fence/index.ts'
 import { RESOURCE, type Target } from './target.ts'
 
 const KEY = 'stock:42:n'

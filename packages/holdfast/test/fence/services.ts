@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import express, { type Request as ExpressRequest } from 'express'
 import fastify, { type FastifyRequest } from 'fastify'
 import { onTestFinished } from 'vitest'
-import { httpGuard, type HttpGuardOptions, type WithHeaders } from '../../../src/fence/index.ts'
+import { httpGuard, type HttpGuardOptions, type WithHeaders } from '../../src/fence/index.ts'
 
 export interface Service {
   readonly url: string

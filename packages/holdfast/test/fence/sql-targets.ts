@@ -2,7 +2,7 @@
 import { createPool, type PoolConnection, type RowDataPacket } from 'mysql2/promise'
 import { Pool } from 'pg'
 import postgresJs from 'postgres'
-import { sqlGuard, type SqliteDatabase, type SqlTransaction } from '../../../src/fence/index.ts'
+import { sqlGuard, type SqliteDatabase, type SqlTransaction } from '../../src/fence/index.ts'
 import { RESOURCE, type Target } from './target.ts'
 
 const guard = sqlGuard()

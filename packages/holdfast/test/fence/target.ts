@@ -1,7 +1,7 @@
 /** What a lock protects in these tests: a number behind a guard, read and written in the name of a hold. */
-import type { Held } from '../../../src/core/held.ts'
-import type { Driver } from '../../../src/driver.ts'
-import type { Proof } from '../../../src/fence/index.ts'
+import type { Held } from '../../src/hold/held.ts'
+import type { Driver } from '../../src/contract/driver.ts'
+import type { Proof } from '../../src/fence/index.ts'
 
 export const RESOURCE = 'stock:42'
 

@@ -1,7 +1,7 @@
 /** Tokens above 2^53 that differ only in their last bits: a double would take them for equal. */
 import { expect } from 'vitest'
-import { StaleTokenError } from '../../../src/core/errors.ts'
-import type { Proof } from '../../../src/fence/index.ts'
+import { StaleTokenError } from '../../src/contract/errors.ts'
+import type { Proof } from '../../src/fence/index.ts'
 
 const BASES = [2n ** 53n + 1n, 2n ** 62n + 3n, 2n ** 63n - 2n]
 const [MINE, THEIRS] = ['0123456789abcdef', 'fedcba9876543210']

@@ -1,7 +1,7 @@
 /** Which waiters can never be served: worked out from views of lines. */
 import { expect, test } from 'vitest'
-import { findCircles, findEntangled } from '../../../src/core/entangled.ts'
-import type { LineView, PlaceView } from '../../../src/driver.ts'
+import { findCircles, findEntangled } from '../../src/hold/circles.ts'
+import type { LineView, PlaceView } from '../../src/contract/driver.ts'
 
 type Held = readonly [line: string, token: number]
 
@@ -39,7 +39,7 @@ test('one permit in a circle is no deadlock while another permit will come free'
   expect(stuck([semaphore, both]).toSorted()).toEqual(['m:4', 'm:6', 's:5'])
 })
 
-test('a writer that waits behind a reader which waits for the writer: readers behind the writer are caught, too', () => {
+test('a writer that waits behind a reader which waits for the writer: readers behind it are caught, too', () => {
   const rw = line('rw', 10, [place(1, 1)], [place(4, 10, [['m', 2]]), place(6, 1)])
   const mutex = line('m', 1, [place(2, 1)], [place(5, 1, [['rw', 1]])])
   expect(stuck([rw, mutex]).toSorted()).toEqual(['m:5', 'rw:4', 'rw:6'])

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { Handle } from '../../../src/core/handle.ts'
-import type { Held } from '../../../src/core/held.ts'
-import { holdfast } from '../../../src/open.ts'
+import type { Handle } from '../../src/hold/handle.ts'
+import type { Held } from '../../src/hold/held.ts'
+import { holdfast } from '../../src/open.ts'
 
 const credential = (held: Held): Handle['credential'] => (held as Handle).credential
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { memory } from '../../../src/drivers/memory/index.ts'
-import { holdfast } from '../../../src/index.ts'
-import { ManualRuntime } from '../../manual-runtime.ts'
+import { memory } from '../../src/stores/memory/index.ts'
+import { holdfast } from '../../src/index.ts'
+import { ManualRuntime } from '../manual-runtime.ts'
 
 test('minHoldMs is kept by whoever adopts the hold, and no longer than from its own grant on', async () => {
   const runtime = new ManualRuntime()

@@ -1,6 +1,6 @@
 import Database from 'libsql'
 import { expect, test } from 'vitest'
-import { UsageError } from '../../src/core/errors.ts'
+import { UsageError } from '../../src/contract/errors.ts'
 import { optimistic, type SqliteDatabase } from '../../src/optimistic/index.ts'
 
 test('SQLite: writers that interleave lose no update', async () => {

@@ -4,10 +4,10 @@ import type { AddressInfo } from 'node:net'
 import express from 'express'
 import { fastify } from 'fastify'
 import { afterEach, describe, expect, test } from 'vitest'
-import { FaultyDriver, lost } from '../../../conformance/faulty.ts'
-import { memory } from '../../../src/drivers/memory/index.ts'
-import { holdfast, type Limiter, type LimiterOptions, UsageError } from '../../../src/index.ts'
-import { fastifyRateLimit, fetchRateLimit, rateLimit } from '../../../src/rate-limit/index.ts'
+import { FaultyDriver, lost } from '../../conformance/faulty.ts'
+import { memory } from '../../src/stores/memory/index.ts'
+import { holdfast, type Limiter, type LimiterOptions, UsageError } from '../../src/index.ts'
+import { fastifyRateLimit, fetchRateLimit, rateLimit } from '../../src/rate-limit/index.ts'
 
 const closers: (() => void)[] = []
 afterEach(() => {

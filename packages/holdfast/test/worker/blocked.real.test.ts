@@ -3,10 +3,10 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Holdfast, holdfast, UsageError } from '../../../src/index.ts'
-import { requireServers } from '../../../src/testbed/require.ts'
-import { testbed } from '../../../src/testbed/testbed.ts'
-import { testFolder } from '../sqlite/folder.ts'
+import { type Holdfast, holdfast, UsageError } from '../../src/index.ts'
+import { requireServers } from '../../../holdfast-lab/src/testbed/require.ts'
+import { testbed } from '../../../holdfast-lab/src/testbed/testbed.ts'
+import { testFolder } from '../stores/sqlite/folder.ts'
 
 await requireServers(['redis', 'etcd', 'zookeeper', 'postgres', 'mariadb'])
 const bed = await testbed()
@@ -111,7 +111,7 @@ test('a store that can not be opened is told as without a worker', async () => {
 
 test('an idle worker keeps no process from ending', async () => {
   const program = `
-    import { holdfast } from ${JSON.stringify(new URL('../../../dist/src/index.js', import.meta.url).href)}
+    import { holdfast } from ${JSON.stringify(new URL('../../build/src/index.js', import.meta.url).href)}
     const hf = await holdfast(${JSON.stringify(`sqlite:${join(testFolder(), 'idle.db')}`)}, { heartbeat: 'worker' })
     const held = await hf.mutex('x').acquire()
     held.assertHeld()

@@ -1,5 +1,5 @@
 /** A process that takes a lock, blocks its event loop, and tells what its handle says with the first step afterwards. */
-import { holdfast } from '../../../dist/src/index.js'
+import { holdfast } from '../../build/src/index.js'
 
 const [url, line, ttlMs, blockMs, silenceMs, heartbeat] = process.argv.slice(2)
 const hf = await holdfast(url, { heartbeat, silenceMs: Number(silenceMs), ttlMs: Number(ttlMs) })

@@ -1,5 +1,5 @@
 /** A driver in a worker thread, for the conformance suite. */
-import { RemoteDriver } from '../../../dist/src/heartbeat/remote-driver.js'
+import { RemoteDriver } from '../../build/src/worker/remote-driver.js'
 
 /** @param {string} url */
 export default function remote(url) {

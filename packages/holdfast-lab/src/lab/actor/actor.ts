@@ -1,7 +1,7 @@
 /** An actor as the lab has it: a process that is given orders, stopped, let go on, and killed. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { HoldfastError } from '../../core/errors.ts'
+import { HoldfastError } from 'holdfast'
 import { program } from '../../program.ts'
 import type { Answer, Order, Request } from './order.ts'
 

@@ -1,9 +1,8 @@
 /** An actor: a process of its own that does one step at a time, so that it can be stopped or killed between two of them. */
 import type { Connection as SqlConnection } from 'mysql2/promise'
-import type { Held } from '../../core/held.ts'
-import { Connection, parseRedisUrl } from '../../drivers/redis/wire/index.ts'
-import { redisGuard, type RedisCommand, type RedisGuard } from '../../fence/index.ts'
-import { holdfast } from '../../index.ts'
+import { type Held, holdfast } from 'holdfast'
+import { Connection, parseRedisUrl } from 'holdfast/internal'
+import { redisGuard, type RedisCommand, type RedisGuard } from 'holdfast/fence'
 import { openConnection } from '../database.ts'
 import type { Answer, Order, Request } from './order.ts'
 

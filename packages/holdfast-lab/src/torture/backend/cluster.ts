@@ -5,7 +5,7 @@ import type { Testbed } from '../../testbed/testbed.ts'
 import type { Random } from '../random.ts'
 import type { Backend } from './backend.ts'
 import { clockDeeds, type Clocks } from './clock.ts'
-import { killServer, pauseServer } from './deeds.ts'
+import { killServer, NO_VOTES, pauseServer } from './deeds.ts'
 import { Gates } from './gates.ts'
 import { endSessions, flush, startOptions } from './redis.ts'
 import { versionOf } from './versions.ts'
@@ -32,6 +32,7 @@ export async function clusterBackend(bed: Testbed, clocks: Clocks): Promise<Back
       ...clockDeeds(clock, 'all nodes'),
     },
     lacks: {
+      'stop-leader': NO_VOTES,
       'kill-server': 'what is killed is failed over from: see failover',
       'restart-empty': 'an empty node does not know that it belongs to the cluster',
       'restart-truncated': 'these servers keep nothing on disk',

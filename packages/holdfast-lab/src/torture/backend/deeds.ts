@@ -34,6 +34,26 @@ export function pauseServer(
   }
 }
 
+/** Of a store in which nobody is voted for. */
+export const NO_VOTES = 'no server of it leads by the votes of the others; what there is, pause-server stops'
+
+/** The server stands still for longer than the lease: another leads when it goes on, and it does not know that yet. */
+export function stopPastLease(pick: Pick, o: { readonly forgets: boolean; readonly graceMs: number }): Deed {
+  return {
+    forgets: o.forgets,
+    aim: async (random, ttlMs) => {
+      const server = await pick(random)
+      return {
+        target: server.name,
+        lastsMs: ttlMs * (1.2 + random.next()),
+        graceMs: o.graceMs,
+        strike: () => server.pause(),
+        heal: () => server.resume(),
+      }
+    },
+  }
+}
+
 /** The server is killed and started again on what it had. */
 export function killServer(
   pick: Pick,

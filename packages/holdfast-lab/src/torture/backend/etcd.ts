@@ -1,5 +1,6 @@
 /** Three etcd members. */
 import { request } from 'node:http'
+import { revokesLate } from 'holdfast/internal'
 import type { Testbed } from '../../testbed/testbed.ts'
 import type { Backend } from './backend.ts'
 import { QUORUM_COUNT, quorumBackend } from './quorum.ts'
@@ -8,11 +9,13 @@ import { versionOf } from './versions.ts'
 const CLOCKLESS = 'etcd is a Go program: its clock can not be moved from outside, and it goes by the monotonic one'
 
 export async function etcdBackend(bed: Testbed): Promise<Backend> {
+  const version = await versionOf('etcd')
   return quorumBackend({
     scheme: 'etcd',
-    version: await versionOf('etcd'),
+    version,
     group: await bed.etcd(QUORUM_COUNT),
     leads,
+    revokesLate: revokesLate(version.replace(/^etcd /, '')),
     spoilt: 'a member that comes back empty is another member, and must be added by an administrator',
     deeds: {},
     lacks: {

@@ -3,10 +3,12 @@ import type { Group } from '../../testbed/bed.ts'
 import type { Server } from '../../testbed/server.ts'
 import type { NemesisName } from '../nemesis/names.ts'
 import type { Backend, Deed } from './backend.ts'
-import { anyOf, killServer, pauseServer, type Pick } from './deeds.ts'
+import { anyOf, killServer, pauseServer, type Pick, stopPastLease } from './deeds.ts'
 import { Gates } from './gates.ts'
 
 export const QUORUM_COUNT = 3
+/** By then what it ends late has been ended. */
+const REVOKED_MS = 3_000
 
 export interface QuorumKind {
   /** Of the URL. */
@@ -15,6 +17,8 @@ export interface QuorumKind {
   readonly group: Group
   /** Whether the server on this port leads; one that does not answer does not. */
   readonly leads: (port: number) => Promise<boolean>
+  /** A leader that stood still and goes on may end leases that its successor has renewed. */
+  readonly revokesLate: boolean
   /** Why none of them may come back with less than it had. */
   readonly spoilt: string
   readonly deeds: Readonly<Partial<Record<NemesisName, Deed>>>
@@ -33,6 +37,7 @@ export function quorumBackend(kind: QuorumKind): Backend {
       'pause-server': pauseServer(anyOf(servers), { ms: 2_500 }),
       'kill-server': killServer(anyOf(servers), { downMs: 1_500 }),
       failover: killServer(leader(servers, kind.leads), { downMs: 2_500 }),
+      'stop-leader': stopPastLease(leader(servers, kind.leads), { forgets: kind.revokesLate, graceMs: REVOKED_MS }),
       ...kind.deeds,
     },
     lacks: {

@@ -6,7 +6,7 @@ import type { Server } from '../../testbed/server.ts'
 import type { Testbed } from '../../testbed/testbed.ts'
 import type { Backend, Deed } from './backend.ts'
 import { type Clock, clockDeeds, type Clocks } from './clock.ts'
-import { anyOf, killServer, once, pauseServer, spoilServer } from './deeds.ts'
+import { anyOf, killServer, NO_VOTES, once, pauseServer, spoilServer } from './deeds.ts'
 import { Gates } from './gates.ts'
 import { versionOf } from './versions.ts'
 
@@ -30,7 +30,12 @@ export async function redisBackend(bed: Testbed, clocks: Clocks): Promise<Backen
       'terminate-session': endSessions([server]),
       ...clockDeeds(clock, server.name),
     },
-    lacks: { failover: 'one server has none to fail over to', lag: 'one server has no replica', ...clock.lacks },
+    lacks: {
+      failover: 'one server has none to fail over to',
+      'stop-leader': NO_VOTES,
+      lag: 'one server has no replica',
+      ...clock.lacks,
+    },
     gate: () => gates.open(),
     close: () => gates.close(),
   }

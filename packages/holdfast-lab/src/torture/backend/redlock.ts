@@ -2,12 +2,15 @@
 import type { Testbed } from '../../testbed/testbed.ts'
 import type { Backend } from './backend.ts'
 import { clockDeeds, type Clocks, unmoved } from './clock.ts'
-import { anyOf, killServer, pauseServer, spoilServer } from './deeds.ts'
+import { anyOf, killServer, NO_VOTES, pauseServer, spoilServer } from './deeds.ts'
 import { Gates } from './gates.ts'
 import { cutTail, dropData, endSessions, flush, startOptions } from './redis.ts'
+import { RedlockServers } from './redlock-servers.ts'
 import { versionOf } from './versions.ts'
 
 const COUNT = 3
+/** Empty ones that can take the place of others, or come to them. Every client knows of them from the beginning. */
+const SPARES = 2
 /** The longest lease of the deployment: a server that restarted gives no votes for so long. */
 const MAX_TTL_MS = 2_000
 
@@ -15,9 +18,11 @@ export async function redlockBackend(bed: Testbed, clocks: Clocks): Promise<Back
   // One clock for one server: a step of all of them would be a step of the world.
   const clock = await clocks.make('redlock')
   const moved = await bed.redlock(1, { appendonly: 'everysec', ...startOptions(clock) })
-  const others = await bed.redlock(COUNT - 1, { appendonly: 'everysec', ...startOptions(unmoved('')) })
+  const others = await bed.redlock(COUNT + SPARES - 1, { appendonly: 'everysec', ...startOptions(unmoved('')) })
   const servers = [...moved.servers, ...others.servers]
-  const any = anyOf(servers)
+  const deployment = new RedlockServers(servers, COUNT)
+  await deployment.init(MAX_TTL_MS)
+  const any = anyOf(deployment.present)
   const makeUrl = (addresses: string): string => `redlock://${addresses}?maxTtlMs=${MAX_TTL_MS}`
   const gates = new Gates(servers, makeUrl)
   return {
@@ -34,9 +39,16 @@ export async function redlockBackend(bed: Testbed, clocks: Clocks): Promise<Back
       // The marker goes with the data: nobody votes until every lease has ended.
       flush: { ...flush(servers), forgets: false },
       'terminate-session': endSessions(servers),
+      'replace-server': deployment.replace(),
+      resize: deployment.resize(),
       ...clockDeeds(clock, moved.servers[0]?.name ?? ''),
     },
-    lacks: { failover: 'its servers know nothing of each other', lag: 'its servers have no replicas', ...clock.lacks },
+    lacks: {
+      failover: 'its servers know nothing of each other',
+      'stop-leader': NO_VOTES,
+      lag: 'its servers have no replicas',
+      ...clock.lacks,
+    },
     gate: () => gates.open(),
     close: () => gates.close(),
   }

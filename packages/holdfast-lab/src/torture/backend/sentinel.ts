@@ -7,7 +7,7 @@ import type { Server } from '../../testbed/server.ts'
 import type { Testbed } from '../../testbed/testbed.ts'
 import type { Backend, Deed } from './backend.ts'
 import { clockDeeds, type Clocks } from './clock.ts'
-import { killServer, pauseServer, type Pick, spoilServer } from './deeds.ts'
+import { killServer, NO_VOTES, pauseServer, type Pick, spoilServer } from './deeds.ts'
 import { Gates } from './gates.ts'
 import { dropData, endSessions, flush, startOptions } from './redis.ts'
 import { versionOf } from './versions.ts'
@@ -38,6 +38,7 @@ export async function sentinelBackend(bed: Testbed, clocks: Clocks): Promise<Bac
       ...clockDeeds(clock, 'primary and replicas'),
     },
     lacks: {
+      'stop-leader': NO_VOTES,
       'kill-server': 'what is killed is failed over from: see failover',
       'restart-truncated': 'these servers keep nothing on disk: see restart-empty',
       ...clock.lacks,

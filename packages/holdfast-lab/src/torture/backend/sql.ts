@@ -3,7 +3,7 @@ import type { StartOptions } from '../../testbed/bed.ts'
 import type { Server } from '../../testbed/server.ts'
 import type { Backend } from './backend.ts'
 import { clockDeeds, type Clocks } from './clock.ts'
-import { anyOf, killServer, once, pauseServer } from './deeds.ts'
+import { anyOf, killServer, NO_VOTES, once, pauseServer } from './deeds.ts'
 import { Gates } from './gates.ts'
 
 export interface SqlKind {
@@ -33,6 +33,7 @@ export async function sqlBackend(clocks: Clocks, kind: SqlKind): Promise<Backend
     },
     lacks: {
       failover: 'one server has none to fail over to',
+      'stop-leader': NO_VOTES,
       lag: 'one server has no replica',
       'restart-empty': 'a database that comes back without its tables is not set up',
       'restart-truncated': 'its log is checked by sums: a cut tail is what it recovers from, not what it keeps',

@@ -26,6 +26,7 @@ export function sqliteBackend(): Backend {
       'restart-empty': NO_SERVER,
       'restart-truncated': NO_SERVER,
       failover: NO_SERVER,
+      'stop-leader': NO_SERVER,
       lag: NO_SERVER,
       'clock-forward': 'it goes by the monotonic clock',
       'clock-back': 'it goes by the monotonic clock',

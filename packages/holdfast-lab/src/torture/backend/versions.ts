@@ -1,5 +1,6 @@
 /** What the servers are, for the report. */
-import { find, type ServerKind } from '../../testbed/find.ts'
+import { find } from '../../testbed/find.ts'
+import type { ServerKind } from '../../testbed/needs.ts'
 
 export async function versionOf(kind: ServerKind): Promise<string> {
   return `${kind} ${(await find(kind))?.version ?? 'unknown'}`

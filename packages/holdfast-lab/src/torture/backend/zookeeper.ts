@@ -13,6 +13,7 @@ export async function zookeeperBackend(bed: Testbed, clocks: Clocks): Promise<Ba
     version: await versionOf('zookeeper'),
     group: await bed.zookeeper(QUORUM_COUNT, clock.env === null ? {} : { env: clock.env }),
     leads,
+    revokesLate: false,
     spoilt: 'a server that comes back with less than it had voted for is outside of what ZooKeeper promises',
     // Sessions are timed by the monotonic clock: a step of the wall clock of all three must do nothing at all.
     deeds: clockDeeds(clock, 'all servers', false),

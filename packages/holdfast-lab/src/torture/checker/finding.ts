@@ -5,14 +5,18 @@ import type { Trial } from './trial.ts'
 /** The rules, in the order in which they are reported. */
 export const RULES = [
   'exclusion',
+  'served-early',
   'effects',
   'tokens',
   'owner',
   'honest-loss',
+  'given-up',
   'lost-lock',
+  'stands-still',
   'left-behind',
   'waiters',
   'fairness',
+  'overtaking',
   'wake-ups',
   'order',
 ] as const
@@ -22,14 +26,18 @@ export type Rule = (typeof RULES)[number]
 /** What each rule says, for people. */
 export const RULE_TEXT: Readonly<Record<Rule, string>> = {
   exclusion: 'no more hold at once than the line carries',
+  'served-early': 'a line that was broken is given on when the lease has run out, not earlier',
   effects: 'what checks tokens is never touched by two at once',
   tokens: 'tokens rise in the order of exclusive holds',
   owner: 'only the owner releases',
   'honest-loss': 'nothing is begun after the own deadline',
+  'given-up': 'who has given up is given nothing',
   'lost-lock': 'every line is served again after the faults',
+  'stands-still': 'where somebody waits, somebody acts or is served',
   'left-behind': 'nothing stays in the store',
   waiters: 'every wait ends, every process stops',
   fairness: 'no waiter is passed over again and again',
+  overtaking: 'no reader that comes later is served before a writer that waits',
   'wake-ups': 'a release wakes the next, not everybody',
   order: 'there is an order of events that explains each line',
 }

@@ -6,9 +6,13 @@ import { exclusion } from './exclusion.ts'
 import { fairness, mostPassedOver } from './fairness.ts'
 import type { Checker, Finding, Rule } from './finding.ts'
 import { RULES } from './finding.ts'
+import { givenUp } from './given-up.ts'
 import { honestLoss } from './honest-loss.ts'
 import { order } from './order.ts'
+import { overtaking } from './overtaking.ts'
 import { owner } from './owner.ts'
+import { servedEarly } from './served-early.ts'
+import { standsStill } from './stands-still.ts'
 import { tokens } from './tokens.ts'
 import { makeTrial, type Trial } from './trial.ts'
 import { validity } from './validity.ts'
@@ -33,6 +37,8 @@ export interface Counts {
   readonly refused: number
   readonly unknown: number
   readonly lost: number
+  /** Of each kind of errand, how many visits it asked for, and how many were granted. */
+  readonly errands: Readonly<Record<string, { readonly asked: number; readonly granted: number }>>
   /** Steps on the resource, and how many the token check turned away. */
   readonly effects: number
   readonly stale: number
@@ -48,14 +54,18 @@ export interface Counts {
 
 const CHECKERS: readonly Checker[] = [
   exclusion,
+  servedEarly,
   effects,
   tokens,
   owner,
   honestLoss,
+  givenUp,
   lostLock,
+  standsStill,
   leftBehind,
   waiters,
   fairness,
+  overtaking,
   wakeUps,
   order,
 ]
@@ -90,6 +100,7 @@ export function judge(events: readonly HistoryEvent[]): Judgement {
     unknown: trial.visits.length - trial.holds.length - outcomes('fail'),
     lost: trial.holds.filter(({ lostAt }) => lostAt !== null).length,
     effects: steps,
+    errands: countErrands(trial),
     stale,
     violations: byRule(violations),
     exposures: byRule(exposures),
@@ -99,6 +110,16 @@ export function judge(events: readonly HistoryEvent[]): Judgement {
     healMs: trial.probes.reduce((most, { tookMs }) => Math.max(most, tookMs), 0),
   }
   return { verdict, trial, doubts, violations, exposures, counts }
+}
+
+function countErrands({ visits }: Trial): Record<string, { asked: number; granted: number }> {
+  const counts: Record<string, { asked: number; granted: number }> = {}
+  for (const { ask, outcome } of visits) {
+    const kind = ask.errand ?? 'visit'
+    const { asked, granted } = counts[kind] ?? { asked: 0, granted: 0 }
+    counts[kind] = { asked: asked + 1, granted: granted + (outcome === 'ok' ? 1 : 0) }
+  }
+  return counts
 }
 
 function byRule(findings: readonly Finding[]): Record<Rule, number> {

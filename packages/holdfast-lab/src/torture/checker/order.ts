@@ -8,6 +8,7 @@ import type { Micros } from '../history/event.ts'
 import type { Checker } from './finding.ts'
 import { none } from './finding.ts'
 import {
+  concerns,
   excused,
   type Fault,
   firstOfPlace,
@@ -66,7 +67,9 @@ function operations(trial: Trial, { holds }: LineTrial): Operation[] {
 
 /** The earliest moment at which the store may have taken the hold away. */
 function endEarliest(hold: Hold, forgetful: readonly Fault[]): Micros {
-  const forgotten = forgetful.find((fault) => grantedSince(hold) <= fault.over && fault.t <= hold.ended)
+  const forgotten = forgetful.find(
+    (fault) => concerns(fault, hold.line) && grantedSince(hold) <= fault.over && fault.t <= hold.ended,
+  )
   return forgotten === undefined ? hold.ended : Math.max(hold.invoked, Math.min(hold.ended, forgotten.t))
 }
 
@@ -101,7 +104,7 @@ function search(all: readonly Operation[], capacity: number, fenced: boolean): O
     if (state.inside + hold.weight > capacity) return null
     const { token } = hold
     if (!fenced || token === null) return state
-    if (token <= (hold.exclusive ? state.any : state.alone)) return null
+    if (token <= (hold.exclusive && hold.over === null ? state.any : state.alone)) return null
     return { ...state, any: token > state.any ? token : state.any, alone: hold.exclusive ? token : state.alone }
   }
   const visit = (state: State): boolean => {

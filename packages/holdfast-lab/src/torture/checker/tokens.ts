@@ -62,7 +62,8 @@ function falling(trial: Trial, line: LineTrial, found: Findings, relation: Relat
       if (any === null || tokenOf(earlier) > tokenOf(any)) any = earlier
       if (earlier.exclusive && (alone === null || tokenOf(earlier) > tokenOf(alone))) alone = earlier
     }
-    const bar: Hold | null = hold.exclusive ? any : alone
+    // An upgrade writes by the place it has read by, which is older than the readers that came beside it meanwhile.
+    const bar: Hold | null = hold.exclusive && hold.over === null ? any : alone
     if (bar === null || tokenOf(hold) > tokenOf(bar)) continue
     // The store gave both tokens when their places were first granted; from there on a process handed them on.
     const given = first(bar)

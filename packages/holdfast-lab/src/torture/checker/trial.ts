@@ -1,5 +1,5 @@
 /** A history, sorted out for judgement: who held what from when to when, and what was done to them. One pass, linear. */
-import { UsageError } from '../../core/errors.ts'
+import { UsageError } from 'holdfast'
 import type {
   AcquireEvent,
   EffectEvent,
@@ -11,6 +11,7 @@ import type {
   Outcome,
   PhaseEvent,
   ProbeEvent,
+  QueuedEvent,
   RunEvent,
 } from '../history/event.ts'
 
@@ -37,6 +38,12 @@ export interface Hold {
   releasedAt: Micros | null
   released: Outcome | null
   lostAt: Micros | null
+  /** The hold whose place this is, made heavier; null: a place of its own. */
+  readonly over: Hold | null
+  /** When its place was first made heavier: from then on it is the writer's. */
+  raisedAt: Micros
+  /** Its caller had given up before it was granted. */
+  readonly aborted: boolean
   /** The end of its belief: it let go, or its deadline passed, or it found out, or its process died. Never later than it was. */
   ended: Micros
 }
@@ -62,6 +69,8 @@ export interface LineTrial {
   readonly effects: EffectEvent[]
   /** When one of those who wait was woken. */
   readonly woken: Micros[]
+  /** When a process was told that a place of its own has to wait. */
+  readonly queued: QueuedEvent[]
 }
 
 export interface Trial {
@@ -90,7 +99,7 @@ export function makeTrial(events: readonly HistoryEvent[]): Trial {
   const run = events.find((event) => event.e === 'run')
   if (run === undefined) throw new UsageError('the history has no head: its first event must be a "run"')
   const lines = new Map<string, LineTrial>(
-    run.lines.map((spec) => [spec.name, { spec, holds: [], effects: [], woken: [] }]),
+    run.lines.map((spec) => [spec.name, { spec, holds: [], effects: [], woken: [], queued: [] }]),
   )
   const visits = new Map<string, Visit>()
   const holds = new Map<string, Hold>()
@@ -120,7 +129,9 @@ export function makeTrial(events: readonly HistoryEvent[]): Trial {
         visit.outcome = event.outcome
         visit.answeredAt = event.t
         if (event.outcome !== 'ok') break
-        const { line, exclusive, weight, t: invoked } = visit.ask
+        const { line, exclusive, weight, t: invoked, over: base } = visit.ask
+        const over = base === undefined ? null : (holds.get(key({ p: event.p, i: base })) ?? null)
+        if (over !== null) over.raisedAt = Math.min(over.raisedAt, event.t)
         const hold: Hold = {
           p: event.p,
           i: event.i,
@@ -134,6 +145,9 @@ export function makeTrial(events: readonly HistoryEvent[]): Trial {
           releasedAt: null,
           released: null,
           lostAt: null,
+          over,
+          raisedAt: Number.POSITIVE_INFINITY,
+          aborted: event.aborted === true,
           ended: Number.POSITIVE_INFINITY,
         }
         holds.set(key(event), hold)
@@ -183,6 +197,9 @@ export function makeTrial(events: readonly HistoryEvent[]): Trial {
         break
       case 'woken':
         lines.get(event.line)?.woken.push(event.t)
+        break
+      case 'queued':
+        lines.get(event.line)?.queued.push(event)
         break
       case 'phase':
         phases.set(event.name, event.t)
@@ -234,10 +251,10 @@ function extend(hold: Hold, until: Micros | undefined, seenAt: Micros): void {
 
 /** A release that succeeded shows that it held until then, whatever deadline was seen last: renewals are not in the history. */
 function beliefEnd(hold: Hold, diedAt: Micros = Number.POSITIVE_INFINITY): Micros {
-  if (hold.releasedAt !== null && hold.released === 'ok') return hold.releasedAt
-  const { releasedAt, lostAt, until } = hold
+  const { releasedAt, lostAt, until, raisedAt } = hold
+  if (releasedAt !== null && hold.released === 'ok') return Math.min(releasedAt, raisedAt)
   const told = Math.min(releasedAt ?? Number.POSITIVE_INFINITY, lostAt ?? Number.POSITIVE_INFINITY)
-  return Math.max(hold.granted, Math.min(told, until, diedAt))
+  return Math.max(hold.granted, Math.min(told, until, diedAt, raisedAt))
 }
 
 /**
@@ -278,10 +295,17 @@ export function grantedSince({ invoked, granted }: Hold): Micros {
   return Math.max(invoked, granted - STAMP_LATE_US)
 }
 
+/** Whether it was done to this line, too. */
+export function concerns(fault: FaultEvent, line: string): boolean {
+  return fault.line === undefined || fault.line === line
+}
+
 /** Whether a fault explains that another was granted the line by then: the store may have forgotten the first. */
 export function excused(trial: Trial, first: Hold, second: Micros): boolean {
   const since = grantedSince(first)
-  return trial.faults.some((fault) => fault.forgets && fault.t <= second && since <= fault.over)
+  return trial.faults.some(
+    (fault) => fault.forgets && concerns(fault, first.line) && fault.t <= second && since <= fault.over,
+  )
 }
 
 /**
@@ -305,6 +329,8 @@ function movesClock({ nemesis, forgets }: FaultEvent): boolean {
  * went back *and* data that were lost. Either alone excuses nothing.
  */
 export function tokensMayFall(trial: Trial, first: Micros, second: Micros): boolean {
-  const between = trial.faults.filter((fault) => fault.forgets && fault.t <= second && first <= fault.over)
+  const between = trial.faults.filter(
+    (fault) => fault.forgets && fault.line === undefined && fault.t <= second && first <= fault.over,
+  )
   return between.some(movesClock) && between.some((fault) => !movesClock(fault))
 }

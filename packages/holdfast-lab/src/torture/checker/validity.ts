@@ -29,9 +29,17 @@ export function validity(trial: Trial): Validity {
   }
   const doubts: string[] = []
   if (trial.holds.length < GRANTS_MIN) doubts.push(`only ${trial.holds.length} grants, fewer than ${GRANTS_MIN}`)
+  for (const client of idle(trial)) doubts.push(`${client} was never granted anything`)
   if (starts.length === 0) doubts.push('no fault was made')
   else if (hit.size === 0) doubts.push('no fault ever met a holder')
   return { doubts, faults }
+}
+
+/** The clients that asked and got nothing, in all of their lives: whatever was done to them met nobody. */
+function idle({ visits, holds }: Trial): string[] {
+  const nameOf = (p: string): string => p.split('.')[0] ?? p
+  const served = new Set(holds.map(({ p }) => nameOf(p)))
+  return [...new Set(visits.map(({ ask }) => nameOf(ask.p)))].filter((name) => !served.has(name)).toSorted()
 }
 
 function firstAfter(starts: readonly { readonly t: number }[], t: number): number {

@@ -1,8 +1,18 @@
 /** Holdfast as the client under test, by its public API only; the driver is opened apart, so that its wake-ups can be counted. */
-import { AcquireTimeoutError, type Held, type Holdfast, holdfast, type Lock, type Semaphore } from '../../index.ts'
-import { openDriver } from '../../open.ts'
+import {
+  AcquireTimeoutError,
+  type Held,
+  type Holdfast,
+  holdfast,
+  type Lock,
+  type Semaphore,
+  UnsupportedError,
+} from 'holdfast'
+import { openDriver } from 'holdfast/internal'
+import type { ErrandKind } from '../generator/errand.ts'
 import type { LineSpec } from '../history/event.ts'
-import type { Claim, Crowd, LockClient, LockClientOptions, Wish } from './lock-client.ts'
+import type { Claim, Crowd, LockClient, LockClientOptions, UpgradeClaim, Wish } from './lock-client.ts'
+import { hearQueued } from './queued.ts'
 import { hearWakes } from './wakes.ts'
 
 const CONNECT_MS = 2_000
@@ -25,15 +35,52 @@ class HoldfastClient implements LockClient {
     this.#strict = hf.traits.fair && (o.variant & 2) !== 0
   }
 
-  async acquire({ line, exclusive, weight, waitMs, signal }: Wish): Promise<Claim | null> {
+  acquire({ line, exclusive, weight, waitMs, signal }: Wish): Promise<Claim | null> {
     const options = { waitMs, signal }
-    try {
+    return orNull(signal, async () => {
       if (line.kind === 'semaphore') return claim(await this.#semaphore(line).acquire({ ...options, permits: weight }))
       return claim(await this.#lock(line, exclusive).acquire(options))
+    })
+  }
+
+  /** Asked, not looked up: what is refused says why. */
+  async lacks(line: string): Promise<Readonly<Partial<Record<ErrandKind, string>>>> {
+    try {
+      const held = await this.#hf.rwLock(line, this.#options).upgrade.tryAcquire()
+      await held?.release()
+      return {}
     } catch (error) {
-      if (error instanceof AcquireTimeoutError || error === signal.reason) return null
+      if (error instanceof UnsupportedError) return { upgrade: `refused: ${error.message}` }
       throw error
     }
+  }
+
+  upgradeable({ line, waitMs, signal }: Pick<Wish, 'line' | 'waitMs' | 'signal'>): Promise<UpgradeClaim | null> {
+    return orNull(signal, async () => {
+      const held = await this.#hf.rwLock(line.name, this.#options).upgrade.acquire({ waitMs, signal })
+      const reader = claim(held)
+      return {
+        token: reader.token,
+        get leftMs() {
+          return reader.leftMs
+        },
+        isHeld: reader.isHeld,
+        release: reader.release,
+        upgrade: (wish) => orNull(wish.signal, async () => claim(await held.upgrade(wish))),
+      }
+    })
+  }
+
+  several(
+    lines: readonly LineSpec[],
+    { waitMs, signal }: Pick<Wish, 'waitMs' | 'signal'>,
+  ): Promise<readonly Claim[] | null> {
+    const locks = this.#hf.all(lines.map((line) => this.#lock(line, true)))
+    return orNull(signal, async () => (await locks.acquire({ waitMs, signal })).holds.map(claim))
+  }
+
+  break(line: string, now: boolean): Promise<number> {
+    return this.#hf.break(line, { now })
   }
 
   setup(): Promise<void> {
@@ -66,6 +113,16 @@ class HoldfastClient implements LockClient {
   }
 }
 
+/** null: the time was up, or the caller ended the wait. */
+async function orNull<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T | null> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (error instanceof AcquireTimeoutError || error === signal.reason) return null
+    throw error
+  }
+}
+
 function claim(held: Held): Claim {
   return {
     token: held.token,
@@ -87,6 +144,6 @@ function claim(held: Held): Claim {
 
 export default async function openHoldfast(o: LockClientOptions): Promise<LockClient> {
   const { driver, options } = await openDriver(o.url, { connectTimeoutMs: CONNECT_MS })
-  const hf = await holdfast(hearWakes(driver, o.onWoken), options)
+  const hf = await holdfast(hearQueued(hearWakes(driver, o.onWoken), o.onQueued), options)
   return new HoldfastClient(hf, o)
 }

@@ -1,4 +1,5 @@
 /** What a client under test can do: one operation at a time. Holdfast is one, and so is every planted fault. */
+import type { ErrandKind } from '../generator/errand.ts'
 import type { LineSpec } from '../history/event.ts'
 
 export interface Wish {
@@ -22,6 +23,12 @@ export interface Claim {
   release(): Promise<boolean>
 }
 
+/** A read lock that can write. */
+export interface UpgradeClaim extends Claim {
+  /** null: the other readers stayed, or the wait was ended; it still reads. */
+  upgrade(wish: Pick<Wish, 'waitMs' | 'signal'>): Promise<Claim | null>
+}
+
 /** How many stand in a line, as the store shows it. */
 export interface Crowd {
   readonly holders: number
@@ -36,6 +43,14 @@ export interface LockClient {
   readonly ttlMs: number
   /** null: others have it, or the wait was ended. A rejection: it is not known whether it took effect. */
   acquire(wish: Wish): Promise<Claim | null>
+  /** What of it the store can't do, and why; asked once, before a run. Absent: visits are all that it can do. */
+  lacks?(line: string): Promise<Readonly<Partial<Record<ErrandKind, string>>>>
+  /** An upgradeable read lock. */
+  upgradeable?(wish: Pick<Wish, 'line' | 'waitMs' | 'signal'>): Promise<UpgradeClaim | null>
+  /** All of these alone, or none. */
+  several?(lines: readonly LineSpec[], wish: Pick<Wish, 'waitMs' | 'signal'>): Promise<readonly Claim[] | null>
+  /** Takes the line from its holders; how many they were. */
+  break?(line: string, now: boolean): Promise<number>
   /** Makes what the store needs, once. */
   setup(): Promise<void>
   crowd(line: LineSpec): Promise<Crowd>
@@ -53,6 +68,14 @@ export interface LockClientOptions {
   readonly config: string
   /** To be told whenever the store wakes one who waits in a line. */
   readonly onWoken: (line: string) => void
+  /** To be told whenever the store has answered that a place has to wait. */
+  readonly onQueued: (line: string, exclusive: boolean) => void
+}
+
+/** For one whose wake-ups nobody counts. */
+export const DEAF: Pick<LockClientOptions, 'onWoken' | 'onQueued'> = {
+  onWoken: () => undefined,
+  onQueued: () => undefined,
 }
 
 /** What a module of a client exports by default. */

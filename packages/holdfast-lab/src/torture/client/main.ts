@@ -4,6 +4,7 @@ import { micros } from '../history/clock.ts'
 import { Recorder } from '../history/recorder.ts'
 import { Random } from '../random.ts'
 import { LineToReferee } from '../referee/line-to-referee.ts'
+import { run } from './errands.ts'
 import type { LockClient, OpenClient } from './lock-client.ts'
 import { BIRTH, type Birth, type Order, type Ready } from './order.ts'
 import { pause, Visitor } from './visitor.ts'
@@ -35,9 +36,11 @@ async function open(): Promise<LockClient | null> {
   const { default: openClient } = (await import(birth.module)) as { default: OpenClient }
   const { url, ttlMs, p, variant, config } = birth
   const onWoken = (line: string): void => recorder.record({ e: 'woken', t: micros(), p, line })
+  const onQueued = (line: string, exclusive: boolean): void =>
+    recorder.record({ e: 'queued', t: micros(), p, line, exclusive })
   while (!stopping.signal.aborted) {
     try {
-      return await openClient({ url, ttlMs, p, variant, config, onWoken })
+      return await openClient({ url, ttlMs, p, variant, config, onWoken, onQueued })
     } catch (error) {
       if (!(error instanceof Error) || error instanceof TypeError) throw error
       await pause(RETRY_MS, stopping.signal)
@@ -52,9 +55,9 @@ async function visitAll(client: LockClient): Promise<void> {
   const task = async (number: number): Promise<void> => {
     const random = Random.of(birth.seed, `${birth.p} ${number}`)
     while (!stopping.signal.aborted) {
-      const errand = nextErrand(birth.lines, birth.pace, random)
+      const errand = nextErrand(birth.lines, birth.pace, random, birth.errands)
       await pause(errand.restMs, stopping.signal)
-      if (!stopping.signal.aborted) await visitor.visit(errand)
+      if (!stopping.signal.aborted) await run(visitor, errand)
     }
   }
   await Promise.all(Array.from({ length: birth.tasks }, (_, number) => task(number)))

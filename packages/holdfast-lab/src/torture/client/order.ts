@@ -1,5 +1,5 @@
 /** What a client process is told, and what it says to the conductor. */
-import type { Pace } from '../generator/plan.ts'
+import type { ErrandKind, Pace } from '../generator/errand.ts'
 import type { LineSpec } from '../history/event.ts'
 
 /** At its birth, as JSON in this variable of its environment: arguments can be read by every user of the machine, and a URL may hold a password. */
@@ -22,6 +22,8 @@ export interface Birth {
   readonly tasks: number
   readonly variant: number
   readonly pace: Pace
+  /** What it may be sent to do. */
+  readonly errands: readonly ErrandKind[]
 }
 
 export type Order = { readonly order: 'stop' } | { readonly order: 'block'; readonly ms: number }

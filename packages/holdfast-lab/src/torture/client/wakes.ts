@@ -1,5 +1,5 @@
 /** Counts what a store wakes its waiters for: the driver under Holdfast, with an ear at every watch. */
-import type { Driver } from '../../driver.ts'
+import type { Driver } from 'holdfast'
 
 /** Told of every wake-up of a place, as it comes; a watch on a whole line is nobody who waits. */
 export function hearWakes(driver: Driver, onWoken: (line: string) => void): Driver {

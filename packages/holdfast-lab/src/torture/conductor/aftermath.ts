@@ -1,6 +1,6 @@
 /** After the faults: is every line served, does everybody stop, is anything left? */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { LockClient, OpenClient } from '../client/lock-client.ts'
+import { DEAF, type LockClient, type OpenClient } from '../client/lock-client.ts'
 import { micros } from '../history/clock.ts'
 import type { LineSpec, Outcome } from '../history/event.ts'
 import type { Recorder } from '../history/recorder.ts'
@@ -33,7 +33,7 @@ export async function aftermath(a: Aftermath): Promise<void> {
 async function probeAll({ o, open, config, recorder, lines, observer }: Aftermath): Promise<void> {
   // From here on it is counted how long a line was not to be had: connecting is a part of that.
   const start = performance.now()
-  const seat = { url: o.url, ttlMs: observer.ttlMs, p: 'probe', variant: 1, config, onWoken: () => undefined }
+  const seat = { url: o.url, ttlMs: observer.ttlMs, p: 'probe', variant: 1, config, ...DEAF }
   const fresh = await patiently(o.patienceMs, () => open(seat))
   const probe = async (line: LineSpec): Promise<void> => {
     let outcome: Outcome = 'fail'

@@ -4,6 +4,7 @@ import type { Deed } from '../backend/backend.ts'
 import { micros } from '../history/clock.ts'
 import type { Recorder } from '../history/recorder.ts'
 import type { Blow } from '../nemesis/blow.ts'
+import { forgetsHolders, LINE_AIMS } from '../nemesis/breaks.ts'
 import { CLIENT_AIMS, NET_AIMS } from '../nemesis/clients.ts'
 import { Deck } from '../nemesis/deck.ts'
 import type { Field } from '../nemesis/field.ts'
@@ -39,10 +40,10 @@ export class Chaos {
    * half only: until then nothing excuses two holders.
    */
   async rage(names: readonly NemesisName[], ms: number, thorough: boolean): Promise<void> {
-    const { random, deeds, signal } = this.#arena
+    const { random, signal } = this.#arena
     const start = performance.now()
     const deck = new Deck(names, random)
-    const harmless = (name: NemesisName): boolean => deeds[name]?.forgets !== true
+    const harmless = (name: NemesisName): boolean => !this.#forgets(name)
     const isSplit = names.some(harmless)
     const missing = new Set(names)
     const goesOn = (): boolean => {
@@ -60,12 +61,13 @@ export class Chaos {
 
   /** False: there was nobody to hit. */
   async strike(name: NemesisName): Promise<boolean> {
-    const { recorder, deeds, onFault } = this.#arena
+    const { recorder, onFault } = this.#arena
     const blow = await this.#aim(name)
     if (blow === null) return false
     const id = this.#count++
     const { target } = blow
-    recorder.record({ e: 'fault', t: micros(), id, nemesis: name, target, forgets: deeds[name]?.forgets ?? false })
+    const only = blow.line === undefined ? {} : { line: blow.line }
+    recorder.record({ e: 'fault', t: micros(), id, nemesis: name, target, forgets: this.#forgets(name), ...only })
     onFault(name, target)
     let error: string | undefined
     let from = 0
@@ -89,9 +91,13 @@ export class Chaos {
     return true
   }
 
+  #forgets(name: NemesisName): boolean {
+    return forgetsHolders(name) || this.#arena.deeds[name]?.forgets === true
+  }
+
   async #aim(name: NemesisName): Promise<Blow | null> {
     const { field, deeds, random } = this.#arena
-    const aim = CLIENT_AIMS[name] ?? NET_AIMS[name]
+    const aim = CLIENT_AIMS[name] ?? NET_AIMS[name] ?? LINE_AIMS[name]
     if (aim !== undefined) return aim(field, random)
     const blow = (await deeds[name]?.aim(random, field.ttlMs)) ?? null
     // A server is hit when somebody is inside: else it shows nothing. Where nobody comes, it is hit all the same.

@@ -1,9 +1,14 @@
-/** Which faults a run makes, and why it makes no others. */
+/** Which faults a run makes and what its clients do, and why nothing else. */
+import type { LockClient } from '../client/lock-client.ts'
+import { ERRANDS, type ErrandKind } from '../generator/errand.ts'
+import { lacksLines } from '../generator/plan.ts'
+import type { LineSpec } from '../history/event.ts'
 import { CLIENT_AIMS, NET_AIMS } from '../nemesis/clients.ts'
+import { LINE_AIMS } from '../nemesis/breaks.ts'
 import { NEMESES, type NemesisName } from '../nemesis/names.ts'
 import { NOT_ASKED, type NotRun, type RunOptions } from './options.ts'
 
-export function choose(o: Pick<RunOptions, 'backend' | 'nemeses'>): {
+export function chooseFaults(o: Pick<RunOptions, 'backend' | 'nemeses'>): {
   readonly names: readonly NemesisName[]
   readonly notRun: readonly NotRun[]
 } {
@@ -25,10 +30,30 @@ function lack({ backend, nemeses }: Pick<RunOptions, 'backend' | 'nemeses'>, nam
 
 /** Why this fault can't be made on this store, here; null: it can. */
 export function unavailable(backend: RunOptions['backend'], name: NemesisName): string | null {
-  if (CLIENT_AIMS[name] !== undefined) return null
+  if (CLIENT_AIMS[name] !== undefined || LINE_AIMS[name] !== undefined) return null
   if (backend === null) return 'the servers are not ours to break'
   const lacks = backend.lacks[name]
   if (lacks !== undefined) return lacks
   if (NET_AIMS[name] !== undefined || backend.deeds[name] !== undefined) return null
+  if (name === 'replace-server' || name === 'resize') return 'Holdfast does not decide which servers it has'
   return 'not known for this store'
+}
+
+/** What the clients are sent to do. */
+export async function chooseErrands(
+  client: LockClient,
+  lines: readonly LineSpec[],
+  asked: RunOptions['errands'],
+): Promise<{ readonly errands: readonly ErrandKind[]; readonly notRun: readonly NotRun[] }> {
+  // A line of its own: nobody is in the way of the question.
+  const lacks = (await client.lacks?.(`${lines[0]?.name ?? ''}:asked`)) ?? null
+  const errands: ErrandKind[] = []
+  const notRun: NotRun[] = []
+  for (const kind of ERRANDS) {
+    const cannot = lacks === null && kind !== 'visit' ? 'the client can only make visits' : lacks?.[kind]
+    const why = cannot ?? lacksLines(lines, kind) ?? (asked?.includes(kind) === false ? NOT_ASKED : null)
+    if (why === null) errands.push(kind)
+    else notRun.push({ nemesis: kind, why })
+  }
+  return { errands, notRun }
 }

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import type { LockClient, OpenClient } from '../client/lock-client.ts'
+import { DEAF, type LockClient, type OpenClient } from '../client/lock-client.ts'
 import { kindsFor, makeLines } from '../generator/plan.ts'
 import { micros } from '../history/clock.ts'
 import type { HistoryEvent, LineSpec } from '../history/event.ts'
@@ -15,7 +15,7 @@ import { passwordless } from '../report/passwordless.ts'
 import { aftermath } from './aftermath.ts'
 import { Chaos } from './chaos.ts'
 import { ClientProcess } from './client-process.ts'
-import { choose } from './choice.ts'
+import { chooseErrands, chooseFaults } from './choice.ts'
 import { type Household, openHousehold } from './household.ts'
 import { patiently } from './patiently.ts'
 import type { NotRun, Progress, RunOptions } from './options.ts'
@@ -49,7 +49,7 @@ async function conductIn(household: Household, o: RunOptions): Promise<Run> {
     config: '',
   }
   const { default: open } = (await import(href)) as { default: OpenClient }
-  const seat = { url: o.url, ttlMs: o.ttlMs, p: 'observer', variant: 1, config, onWoken: () => undefined }
+  const seat = { url: o.url, ttlMs: o.ttlMs, p: 'observer', variant: 1, config, ...DEAF }
   // Servers of our own may still mend what the run before broke; a user's that can't be reached is told of at once.
   const observer = await patiently(o.backend === null ? 0 : o.patienceMs, () => open(seat))
   const processes: ClientProcess[] = []
@@ -63,7 +63,8 @@ async function conductIn(household: Household, o: RunOptions): Promise<Run> {
     )
     writeHead(recorder, o, observer, lines)
     referee = await Referee.start(folder)
-    const choice = choose(o)
+    const choice = chooseFaults(o)
+    const { errands, notRun: lacking } = await patiently(o.patienceMs, () => chooseErrands(observer, lines, o.errands))
     const report = progress(o, referee)
     ticker = setInterval(() => report({}), PROGRESS_MS)
     const base = {
@@ -75,6 +76,7 @@ async function conductIn(household: Household, o: RunOptions): Promise<Run> {
       config,
       tasks: o.tasks,
       pace: { ...o.pace, ttlMs: observer.ttlMs },
+      errands,
     }
     for (let at = 1; at <= o.clients; at++) {
       const gate = o.backend === null ? { url: o.url, proxies: [], cable: null } : await o.backend.gate(at)
@@ -86,7 +88,7 @@ async function conductIn(household: Household, o: RunOptions): Promise<Run> {
     await Promise.all(processes.map((client) => client.start(BIRTH_MS)))
     recorder.record({ e: 'phase', t: micros(), name: 'chaos' })
     report({ phase: 'chaos' })
-    const field = makeField(processes, referee, observer.ttlMs, Random.of(o.seed, 'aim'))
+    const field = makeField(processes, referee, observer, Random.of(o.seed, 'aim'))
     const struck = new Set<NemesisName>()
     let faults = 0
     const chaos = new Chaos({
@@ -110,6 +112,7 @@ async function conductIn(household: Household, o: RunOptions): Promise<Run> {
     report({ phase: 'end' })
     const missed = choice.names.filter((name) => !struck.has(name))
     const notRun = [
+      ...lacking,
       ...choice.notRun,
       ...missed.map((nemesis) => ({ nemesis, why: 'there was no time, or nobody to hit' })),
     ]
@@ -142,22 +145,32 @@ function writeHead(recorder: Recorder, o: RunOptions, observer: LockClient, line
   })
 }
 
-function makeField(processes: readonly ClientProcess[], referee: Referee, ttlMs: number, random: Random): Field {
+function makeField(processes: readonly ClientProcess[], referee: Referee, observer: LockClient, random: Random): Field {
+  /** The first that is there, now or soon. */
+  const soon = async <T>(look: () => T | undefined): Promise<T | null> => {
+    const end = performance.now() + AIM_MS
+    for (;;) {
+      const found = look()
+      if (found !== undefined) return found
+      if (performance.now() > end) return null
+      await referee.change(AIM_MS)
+    }
+  }
   const alive = (): ClientProcess[] => processes.filter((client) => client.isAlive)
   return {
-    ttlMs,
+    ttlMs: observer.ttlMs,
     get clients(): readonly ClientTarget[] {
       return alive()
     },
-    async holder(suits = () => true) {
-      const end = performance.now() + AIM_MS
-      for (;;) {
+    holder: (suits = () => true) =>
+      soon(() => {
         const inside = new Set(referee.inside().map(({ p }) => p))
-        const target = random.pick(alive().filter((client) => inside.has(client.p) && suits(client)))
-        if (target !== undefined) return target
-        if (performance.now() > end) return null
-        await referee.change(AIM_MS)
-      }
+        return random.pick(alive().filter((client) => inside.has(client.p) && suits(client)))
+      }),
+    busyLine: () => soon(() => random.pick(referee.inside())?.line),
+    async breakLine(line, now) {
+      if (observer.break === undefined) throw new Error('the client under test can not break a line')
+      await observer.break(line, now)
     },
   }
 }

@@ -1,6 +1,6 @@
 /** What a run is asked for. */
 import type { Backend } from '../backend/backend.ts'
-import type { Pace } from '../generator/plan.ts'
+import type { ErrandKind, Pace } from '../generator/errand.ts'
 import type { LineKind } from '../history/event.ts'
 import type { NemesisName } from '../nemesis/names.ts'
 
@@ -21,6 +21,8 @@ export interface RunOptions {
   /** null: everything that can be had. */
   readonly nemeses: readonly NemesisName[] | null
   readonly pace: Omit<Pace, 'ttlMs'>
+  /** What clients are sent to do; null: all that the store can do. */
+  readonly errands: readonly ErrandKind[] | null
   /** The module of the client under test; null: Holdfast. */
   readonly module: { readonly href: string; readonly config: string } | null
   /** Where the history goes. */
@@ -50,6 +52,7 @@ export interface Progress {
 export const NOT_ASKED = 'not asked for'
 
 export interface NotRun {
-  readonly nemesis: NemesisName
+  /** The fault, or the errand. */
+  readonly nemesis: NemesisName | ErrandKind
   readonly why: string
 }

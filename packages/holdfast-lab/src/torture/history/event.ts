@@ -53,6 +53,10 @@ export interface AcquireEvent extends Of {
   readonly exclusive: boolean
   /** 0: one try. */
   readonly waitMs: number
+  /** The number of the visit whose own place is to become this heavy: an upgrade. */
+  readonly over?: number
+  /** What the client was sent to do, if it was more than this visit. */
+  readonly errand?: string
 }
 
 export interface AcquiredEvent extends Of {
@@ -63,6 +67,8 @@ export interface AcquiredEvent extends Of {
   /** The local deadline; absent where the client knows of none. */
   readonly until?: Micros
   readonly error?: string
+  /** Granted although the caller had given up before. */
+  readonly aborted?: true
 }
 
 /** The client was told, or found out, that it holds no more. */
@@ -103,6 +109,8 @@ export interface FaultEvent extends At {
   readonly target: string
   /** The store may forget grants by this, or lapse them early, and says so in its docs. */
   readonly forgets: boolean
+  /** The only line that it is done to; absent: all of them. */
+  readonly line?: string
 }
 
 /** It is over. Between `from` and `to` it was certainly in force. */
@@ -129,6 +137,14 @@ export interface WokenEvent extends At {
   readonly e: 'woken'
   readonly p: string
   readonly line: string
+}
+
+/** The store answered that a place of this process stands in the line and has to wait. */
+export interface QueuedEvent extends At {
+  readonly e: 'queued'
+  readonly p: string
+  readonly line: string
+  readonly exclusive: boolean
 }
 
 export interface PhaseEvent extends At {
@@ -173,6 +189,7 @@ export type HistoryEvent =
   | HealedEvent
   | BlockedEvent
   | WokenEvent
+  | QueuedEvent
   | PhaseEvent
   | ProbeEvent
   | LeftEvent

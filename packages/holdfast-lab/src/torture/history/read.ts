@@ -1,7 +1,7 @@
 /** Reads histories back, and merges the parts of several processes into one. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { UsageError } from '../../core/errors.ts'
+import { UsageError } from 'holdfast'
 import type { HistoryEvent } from './event.ts'
 
 const NEWLINE = 0x0a

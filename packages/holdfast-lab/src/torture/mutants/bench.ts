@@ -1,7 +1,7 @@
 /** What the planted faults are made of: the parts of a Redis lock that are right, for each of them to get one wrong. */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Connection, parseRedisUrl, type Reply, type Script, script } from '../../drivers/redis/wire/index.ts'
+import { Connection, parseRedisUrl, type Reply, type Script, script } from 'holdfast/internal'
 import type { Claim, LockClientOptions } from '../client/lock-client.ts'
 import type { LineSpec } from '../history/event.ts'
 

@@ -1,9 +1,10 @@
 /** A planted fault as the client under test; which one it is told. */
 import type { Claim, Crowd, LockClient, LockClientOptions, Wish } from '../client/lock-client.ts'
 import type { LineSpec } from '../history/event.ts'
+import openHoldfast from '../client/holdfast-client.ts'
 import { Bench } from './bench.ts'
 import { mutantNamed } from './catalogue.ts'
-import type { Mutant, Try } from './mutant.ts'
+import type { MadeMutant, Try } from './mutant.ts'
 
 const POLL_MS = 8
 
@@ -15,7 +16,7 @@ class MutantClient implements LockClient {
   readonly #bench: Bench
   readonly #try: Try
 
-  constructor(mutant: Mutant, o: LockClientOptions) {
+  constructor(mutant: MadeMutant, o: LockClientOptions) {
     this.#bench = new Bench(o)
     this.fair = mutant.fair ?? false
     this.fenced = mutant.fenced ?? false
@@ -48,6 +49,7 @@ class MutantClient implements LockClient {
   }
 }
 
-export default function openMutant(o: LockClientOptions): Promise<LockClient> {
-  return Promise.resolve(new MutantClient(mutantNamed(o.config), o))
+export default async function openMutant(o: LockClientOptions): Promise<LockClient> {
+  const mutant = mutantNamed(o.config)
+  return 'wrap' in mutant ? mutant.wrap(await openHoldfast(o)) : new MutantClient(mutant, o)
 }

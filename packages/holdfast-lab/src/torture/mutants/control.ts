@@ -1,5 +1,5 @@
 /** The control: a lock of the same parts with none of the mistakes. What finds mutants must find nothing here. */
-import { script } from '../../drivers/redis/wire/index.ts'
+import { script } from 'holdfast/internal'
 import { timed } from './bench.ts'
 import type { Mutant } from './mutant.ts'
 

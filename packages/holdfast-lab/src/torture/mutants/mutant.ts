@@ -1,6 +1,7 @@
 /** A planted fault: a lock as others have built it, with the mistake that they made. The torture must find it. */
-import type { Claim, Wish } from '../client/lock-client.ts'
+import type { Claim, LockClient, Wish } from '../client/lock-client.ts'
 import type { Rule } from '../checker/finding.ts'
+import type { ErrandKind } from '../generator/errand.ts'
 import type { LineKind } from '../history/event.ts'
 import type { NemesisName } from '../nemesis/names.ts'
 import type { Bench } from './bench.ts'
@@ -8,7 +9,8 @@ import type { Bench } from './bench.ts'
 /** One try: a claim, or null if others have it. */
 export type Try = (wish: Wish) => Promise<Claim | null>
 
-export interface Mutant {
+/** What every planted fault says of itself, and how its run goes. */
+export interface Planted {
   readonly name: string
   /** The mistake, in a sentence. */
   readonly mistake: string
@@ -40,6 +42,19 @@ export interface Mutant {
   readonly fenced?: boolean
   /** Default 'redis'. */
   readonly store?: 'redis' | 'redlock'
+  /** What its clients are sent to do; default: visits only. */
+  readonly errands?: readonly ErrandKind[]
+}
+
+/** A lock of its own. */
+export interface MadeMutant extends Planted {
   /** Makes its one try, which is repeated until the wait is over. */
   make(bench: Bench): Try
 }
+
+/** Holdfast, with a mistake put around it. */
+export interface WrappedMutant extends Planted {
+  wrap(client: LockClient): LockClient
+}
+
+export type Mutant = MadeMutant | WrappedMutant

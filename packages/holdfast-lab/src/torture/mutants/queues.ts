@@ -1,5 +1,5 @@
 /** Bugs of queues and counts, re-enacted: who waits, who is woken, who is let in. */
-import { script } from '../../drivers/redis/wire/index.ts'
+import { script } from 'holdfast/internal'
 import { timed } from './bench.ts'
 import type { Mutant } from './mutant.ts'
 

@@ -7,6 +7,8 @@ export interface Blow {
   readonly lastsMs: number
   /** For so long after it is mended the store may still act on what it forgot; default 0. */
   readonly graceMs?: number
+  /** The only line that it is done to; default: all of them. */
+  readonly line?: string
   strike(): void | Promise<void>
   heal(): void | Promise<void>
 }

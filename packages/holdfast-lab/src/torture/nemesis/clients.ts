@@ -8,8 +8,9 @@ import type { NemesisName } from './names.ts'
 /** null: there is nobody to hit now. */
 type Aim = (field: Field, random: Random) => Promise<Blow | null>
 
-const any = (field: Field, random: Random): Promise<ClientTarget | null> =>
-  Promise.resolve(random.pick(field.clients) ?? null)
+/** Every other time whoever it may be; one who waits is hit then, as a rule. */
+const any = async (field: Field, random: Random): Promise<ClientTarget | null> =>
+  (random.chance(0.5) ? await field.holder() : null) ?? random.pick(field.clients) ?? null
 const holder = (field: Field): Promise<ClientTarget | null> => field.holder()
 
 /** Longer than the lease, as a rule: a shorter one must do no harm at all, and is tried too. */

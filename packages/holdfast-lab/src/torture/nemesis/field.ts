@@ -22,4 +22,8 @@ export interface Field {
   readonly clients: readonly ClientTarget[]
   /** Resolves with one who is inside and suits (default: anyone); null if nobody comes in for a while. */
   holder(suits?: (client: ClientTarget) => boolean): Promise<ClientTarget | null>
+  /** Resolves with a line that somebody is inside of; null if nobody comes in for a while. */
+  busyLine(): Promise<string | null>
+  /** Takes a line from its holders. */
+  breakLine(line: string, now: boolean): Promise<void>
 }

@@ -6,6 +6,8 @@ export const NEEDS = {
   'kill-holder': 'nothing: SIGKILL to the process that is inside',
   'kill-client': 'nothing: SIGKILL to any client process',
   'block-loop': 'nothing: the process that is inside computes for a while',
+  break: 'nothing: a line is taken from those who are inside, who may go on until their leases have run out',
+  'break-now': 'nothing: a line is taken from those who are inside, and others are served at once',
   partition: 'a store that clients reach through our proxy: the holder is cut off, silently',
   'partition-reset': 'a store that clients reach through our proxy: the holder is cut off by resets',
   'partition-one-way': 'a store that clients reach through our proxy: requests arrive, answers do not',
@@ -16,11 +18,14 @@ export const NEEDS = {
   'restart-empty': 'servers of our own that can lose their data',
   'restart-truncated': 'servers of our own with an append-only file: its tail is cut off, as by a loss of power',
   failover: 'servers of our own, several of them: the leading one is killed',
+  'stop-leader': 'servers of our own of which one leads by vote: SIGSTOP for longer than the lease, then it goes on',
   lag: 'a primary with replicas of our own: replication is late when the primary is killed',
   'clock-forward': 'servers of our own whose clock can be moved, and a C compiler',
   'clock-back': 'servers of our own whose clock can be moved, and a C compiler',
   flush: 'a store that an operator can empty',
   'terminate-session': 'a store in which an administrator can end sessions',
+  'replace-server': 'servers of our own that vote, and some to spare: an empty one takes the place of another',
+  resize: 'servers of our own that vote, and some to spare: more are taken in, and let go again',
 } as const
 
 export type NemesisName = keyof typeof NEEDS

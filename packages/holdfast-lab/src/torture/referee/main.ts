@@ -43,10 +43,10 @@ function serve(socket: Socket): void {
     if (said.say === 'hello') p = said.p
     else if (said.say === 'leave') leave(said.i, said.line)
     else {
-      const { say: _, exclusive, ...step } = said
+      const { say: _, exclusive, upgraded = false, ...step } = said
       const resource = resources.get(said.line) ?? new FencedResource()
       resources.set(said.line, resource)
-      const accepted = resource.accepts({ hold: `${p} ${said.i}`, token: said.token, exclusive })
+      const accepted = resource.accepts({ hold: `${p} ${said.i}`, token: said.token, exclusive, upgraded })
       const count = (steps.get(said.line) ?? 0) + 1
       steps.set(said.line, count)
       if (exclusive && said.what === 'read') reads.set(said.i, count)

@@ -3,7 +3,7 @@ import type { EffectEvent } from '../history/event.ts'
 
 export type Say =
   | { readonly say: 'hello'; readonly p: string }
-  | ({ readonly say: 'step'; readonly exclusive: boolean } & Pick<
+  | ({ readonly say: 'step'; readonly exclusive: boolean; readonly upgraded?: boolean } & Pick<
       EffectEvent,
       'i' | 'line' | 'what' | 'begun' | 'until' | 'token'
     >)

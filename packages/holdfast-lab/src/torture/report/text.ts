@@ -21,6 +21,10 @@ export function textReport(
   lines.push(`${run.store} (${run.versions}), lease ${run.ttlMs} ms, ${run.clients} clients, seed ${run.seed}`)
   const granted = `${counts.granted} granted, ${counts.refused} refused, ${counts.unknown} unknown, ${counts.lost} lost`
   lines.push(`  visits    ${counts.visits}: ${granted}`)
+  const errands = Object.entries(counts.errands).map(
+    ([kind, { asked, granted: given }]) => `${kind} ${asked} (${given})`,
+  )
+  lines.push(`  errands   ${errands.join(', ')} (granted)`)
   lines.push(`  effects   ${counts.effects}, of which ${counts.stale} were turned away by their tokens`)
   const faults = Object.entries(counts.faults).map(
     ([name, { struck, hit }]) => `${name} ${struck} (${hit} met a holder)`,

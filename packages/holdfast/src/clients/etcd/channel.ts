@@ -1,9 +1,9 @@
 /** The cluster as one thing to talk to: a current connection, and the search for another when it fails. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ClosedError } from '../../../core/errors.ts'
-import { Backoff } from './backoff.ts'
+import { ClosedError } from '../../contract/errors.ts'
+import { within } from '../../stores/shared/deadline.ts'
+import { Backoff } from '../../stores/shared/backoff.ts'
 import type { Connection } from './connection.ts'
-import { within } from './deadline.ts'
 import { dial } from './dial.ts'
 import { EtcdUnreachableError } from './errors.ts'
 import type { ResolvedOptions } from './options.ts'

@@ -1,6 +1,6 @@
 /** An etcd v3 client: keys, transactions, leases, keep-alives and watches, over one connection that moves when it must. */
-import { UsageError } from '../../../core/errors.ts'
-import { within } from './deadline.ts'
+import { UsageError } from '../../contract/errors.ts'
+import { within } from '../../stores/shared/deadline.ts'
 import { EtcdUnreachableError } from './errors.ts'
 import { KeepAlive, type KeepAliveObserver } from './keep-alive.ts'
 import { Leases } from './leases.ts'
@@ -12,9 +12,9 @@ import type {
   RangeRequest,
   RangeResponse,
 } from './messages/kv.ts'
-import type { StatusResponse } from './messages/server.ts'
+import type { MemberListResponse, StatusResponse } from './messages/server.ts'
 import type { RequestOp, TxnRequest, TxnResponse } from './messages/txn.ts'
-import { DeleteRange, MemberStatus, Put, Range, Txn } from './method.ts'
+import { DeleteRange, MemberList, MemberStatus, Put, Range, Txn } from './method.ts'
 import { type EtcdClientOptions, type ResolvedOptions, resolveMs, resolveOptions } from './options.ts'
 import { type CallOptions, Rpc } from './rpc.ts'
 import { Status } from './status.ts'
@@ -60,6 +60,11 @@ export class EtcdClient {
   /** How the member at the other end sees itself and the cluster. */
   status(options?: CallOptions): Promise<StatusResponse> {
     return this.#rpc.read(MemberStatus, {}, options)
+  }
+
+  /** Who belongs to the cluster. */
+  members(options?: CallOptions): Promise<MemberListResponse> {
+    return this.#rpc.read(MemberList, {}, options)
   }
 
   /** A stream for keep-alives; it opens with the first `send`, survives broken connections, and lasts until `close`. */

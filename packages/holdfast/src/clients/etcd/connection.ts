@@ -1,5 +1,6 @@
 /** One HTTP/2 session to one member: it carries calls, and notices when the other side has fallen silent. */
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2'
+import { Deadline } from '../../stores/shared/deadline.ts'
 import { Call, type RequestHeaders, requestHeaders } from './call.ts'
 import { EtcdUnreachableError } from './errors.ts'
 import { frame } from './frame.ts'
@@ -19,14 +20,15 @@ export class Connection {
   readonly ready: Promise<void>
   readonly #session: ClientHttp2Session
   readonly #options: ResolvedOptions
+  readonly #retiring = new AbortController()
   #usable = false
-  #retired = false
   #loss: Error | undefined
   #lastStreamId = Number.POSITIVE_INFINITY
   #open = 0
   #opened = 0
   #heardAtMs = 0
   #probeTimer: NodeJS.Timeout | undefined
+  #silence: Deadline | undefined
 
   constructor(endpoint: Endpoint, options: ResolvedOptions) {
     this.endpoint = endpoint
@@ -48,6 +50,7 @@ export class Connection {
     this.#session.on('close', () => {
       this.#usable = false
       clearTimeout(this.#probeTimer)
+      this.#silence?.clear()
     })
     this.ready = this.#becomeReady()
   }
@@ -66,6 +69,11 @@ export class Connection {
   /** Why the session ended, as far as known. */
   get loss(): Error | undefined {
     return this.#loss
+  }
+
+  /** Aborts when the connection is to be used for nothing new: what would last moves to another one. */
+  get retired(): AbortSignal {
+    return this.#retiring.signal
   }
 
   /** The member said that it won't look at this stream. */
@@ -93,13 +101,13 @@ export class Connection {
 
   release(): void {
     this.#open--
-    if (this.#retired && this.#open === 0) this.#session.close()
+    if (this.#retiring.signal.aborted && this.#open === 0) this.#session.close()
   }
 
   /** To be used for nothing new; what is open may finish, still guarded against silence. */
   retire(): void {
-    this.#retired = true
     this.#usable = false
+    this.#retiring.abort()
     if (this.#open === 0) this.#session.close()
   }
 
@@ -113,20 +121,17 @@ export class Connection {
   #becomeReady(): Promise<void> {
     const { connectTimeoutMs } = this.#options
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(
-        () => this.destroy(this.#unreachable(`no answer in ${connectTimeoutMs} ms`)),
-        connectTimeoutMs,
-      )
-      timer.unref()
+      const deadline = new Deadline(() => this.destroy(this.#unreachable(`no answer in ${connectTimeoutMs} ms`)))
+      deadline.set(performance.now() + connectTimeoutMs)
       this.#session.once('remoteSettings', () => {
-        clearTimeout(timer)
+        deadline.clear()
         this.#session.setLocalWindowSize(WINDOW)
         this.#usable = true
         this.#watchSilence(this.#options.probeIntervalMs)
         resolve()
       })
       this.#session.once('close', () => {
-        clearTimeout(timer)
+        deadline.clear()
         reject(this.#unreachable('cannot connect', this.#loss))
       })
     })
@@ -153,18 +158,17 @@ export class Connection {
     const askedAtMs = performance.now()
     const { probeIntervalMs, probeWaitMs } = this.#options
     const onEnd = (): void => {
+      silence.clear()
       clearTimeout(this.#probeTimer)
       if (!this.#session.destroyed) this.#watchSilence(probeIntervalMs)
     }
-    this.#probeTimer = setTimeout(() => {
-      // A process that was paused runs its timers before it reads its sockets: the answer may be waiting there.
-      setImmediate(() => {
-        if (this.#session.destroyed) return
-        if (this.#heardAtMs >= askedAtMs) return this.#watchSilence(probeIntervalMs)
-        this.destroy(this.#unreachable(`silent for ${Math.round(performance.now() - this.#heardAtMs)} ms`))
-      })
-    }, probeWaitMs)
-    this.#probeTimer.unref()
+    const silence = new Deadline(() => {
+      if (this.#session.destroyed) return
+      if (this.#heardAtMs >= askedAtMs) return this.#watchSilence(probeIntervalMs)
+      this.destroy(this.#unreachable(`silent for ${Math.round(performance.now() - this.#heardAtMs)} ms`))
+    })
+    silence.set(askedAtMs + probeWaitMs)
+    this.#silence = silence
     // After GOAWAY no call can be opened any more; a few pings offend nobody.
     if (this.#session.closed) this.#session.ping(onEnd)
     else new Call(this, requestHeaders(HEALTH_PATH), { onMessage: () => {}, onEnd }).sendLast(HEALTH_CHECK)

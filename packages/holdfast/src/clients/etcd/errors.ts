@@ -1,5 +1,5 @@
 /** What can go wrong between this client and etcd. Every class tells whether the request may have been applied. */
-import { StoreError, StoreUnreachableError } from '../../../core/errors.ts'
+import { StoreError, StoreUnreachableError } from '../../contract/errors.ts'
 import { statusName } from './status.ts'
 
 interface Outcome {

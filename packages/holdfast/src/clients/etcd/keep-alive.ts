@@ -1,4 +1,5 @@
 /** One stream that keeps leases alive and says, for each answer, when the request it answers was sent. */
+import { Deadline } from '../../stores/shared/deadline.ts'
 import { EtcdProtocolError, EtcdUnreachableError } from './errors.ts'
 import { frame } from './frame.ts'
 import { LastingStream } from './lasting-stream.ts'
@@ -35,8 +36,8 @@ export class KeepAlive {
   /** To be sent when there is a stream. */
   readonly #queued: Map<bigint, number> = new Map()
   readonly #onClose: () => void
+  readonly #overdue: Deadline = new Deadline(() => this.#judge())
   #closed = false
-  #overdueTimer: NodeJS.Timeout | undefined
 
   constructor(rpc: Rpc, options: ResolvedOptions, observer: KeepAliveObserver, onClose: () => void) {
     this.#observer = observer
@@ -69,7 +70,7 @@ export class KeepAlive {
   close(): void {
     this.#closed = true
     this.#onClose()
-    clearTimeout(this.#overdueTimer)
+    this.#overdue.clear()
     this.#asked.clear()
     this.#queued.clear()
     this.#stream.drop()
@@ -84,7 +85,7 @@ export class KeepAlive {
       this.#stream.send(frame(LeaseKeepAlive.request, { id }))
     }
     this.#queued.clear()
-    this.#watchOverdue()
+    this.#overdue.set(this.#overdueAtMs())
   }
 
   #onMessage(message: Buffer): void {
@@ -94,7 +95,6 @@ export class KeepAlive {
     if (asks === undefined || ask === undefined)
       throw new EtcdProtocolError('etcd keep-alive: a reply nobody asked for')
     if (asks.length === 0) this.#asked.delete(id)
-    this.#watchOverdue()
     this.#observer.onReply({ id, ttlS, sentAtMs: ask.sentAtMs })
   }
 
@@ -104,7 +104,7 @@ export class KeepAlive {
       if (!this.#queued.has(id)) this.#queued.set(id, withinMs)
     }
     this.#asked.clear()
-    clearTimeout(this.#overdueTimer)
+    this.#overdue.clear()
     this.#observer.onTrouble?.(error)
   }
 
@@ -116,20 +116,10 @@ export class KeepAlive {
     return earliest
   }
 
-  #watchOverdue(): void {
-    clearTimeout(this.#overdueTimer)
-    if (this.#asked.size === 0) return
-    this.#overdueTimer = setTimeout(
-      () => {
-        // After a pause of this process the answer may be in the socket, which is read after the timers have run.
-        setImmediate(() => {
-          if (this.#overdueAtMs() > performance.now()) return this.#watchOverdue()
-          const detail = { status: Status.DEADLINE_EXCEEDED, mayHaveApplied: true }
-          this.#stream.renewStream(new EtcdUnreachableError('etcd keep-alive: an answer is overdue', detail), true)
-        })
-      },
-      Math.max(0, this.#overdueAtMs() - performance.now()),
-    )
-    this.#overdueTimer.unref()
+  #judge(): void {
+    const atMs = this.#overdueAtMs()
+    if (atMs > performance.now()) return this.#overdue.set(atMs)
+    const detail = { status: Status.DEADLINE_EXCEEDED, mayHaveApplied: true }
+    this.#stream.renewStream(new EtcdUnreachableError('etcd keep-alive: an answer is overdue', detail), true)
   }
 }

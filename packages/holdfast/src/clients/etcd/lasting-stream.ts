@@ -1,7 +1,7 @@
 /** A stream that is opened again, on another member if need be, for as long as somebody wants it. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ClosedError } from '../../../core/errors.ts'
-import { Backoff } from './backoff.ts'
+import { ClosedError } from '../../contract/errors.ts'
+import { Backoff } from '../../stores/shared/backoff.ts'
 import { wantsToken } from './credentials.ts'
 import { EtcdError, EtcdUnreachableError } from './errors.ts'
 import type { ResolvedOptions } from './options.ts'
@@ -29,6 +29,14 @@ export class LastingStream {
   #opening = false
   /** A refused token was replaced and nothing has been heard since: refused again, it is not the token. */
   #renewed = false
+
+  /**
+   * New calls go to another member, since this one could not serve one. A keep-alive that stayed here would be answered, if
+   * at all, by a member that has fallen behind: a leader that stood still believes in itself for a moment when it goes on.
+   */
+  readonly #onRetired = (): void => {
+    this.renewStream(new Error(`etcd ${this.#path}: the connection was given up for another one`), false)
+  }
 
   constructor(rpc: Rpc, options: ResolvedOptions, path: string, observer: StreamObserver) {
     this.#rpc = rpc
@@ -62,17 +70,23 @@ export class LastingStream {
   renewStream(reason: Error, broken: boolean): void {
     const stream = this.#stream
     if (stream === undefined) return
-    if (broken) this.#rpc.avoid(stream, true)
     this.drop()
+    if (broken) this.#rpc.avoid(stream, true)
     this.#observer.onLost(reason)
     if (this.#observer.wanted()) this.ensure()
   }
 
   /** Ends the stream without a word; `ensure` opens a new one. */
   drop(): void {
+    this.#lose()?.call.cancel(null)
+  }
+
+  /** This stream is not the open one any more. */
+  #lose(): Stream | undefined {
     const stream = this.#stream
     this.#stream = undefined
-    stream?.call.cancel(null)
+    stream?.connection.retired.removeEventListener('abort', this.#onRetired)
+    return stream
   }
 
   async #open(): Promise<void> {
@@ -85,6 +99,7 @@ export class LastingStream {
           onEnd: (error) => this.#onEnd(stream, error),
         })
         this.#stream = stream
+        stream.connection.retired.addEventListener('abort', this.#onRetired)
         break
       } catch (error) {
         if (error instanceof EtcdUnreachableError) this.#observer.onLost(error)
@@ -97,7 +112,9 @@ export class LastingStream {
     }
     this.#opening = false
     if (this.#stream === undefined) return
-    if (this.#observer.wanted()) this.#observer.onOpen()
+    // Given up between the opening and this line, it tells nobody any more.
+    if (this.#stream.connection.retired.aborted) this.#onRetired()
+    else if (this.#observer.wanted()) this.#observer.onOpen()
     else this.drop()
   }
 
@@ -110,7 +127,7 @@ export class LastingStream {
 
   #onEnd(stream: Stream, error: Error | null): void {
     if (stream !== this.#stream) return
-    this.#stream = undefined
+    this.#lose()
     const loss = error ?? new Error(`etcd ${this.#path}: the server ended the stream`)
     if (wantsToken(error) && !this.#renewed) {
       this.#renewed = true

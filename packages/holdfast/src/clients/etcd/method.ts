@@ -18,7 +18,14 @@ import {
   LeaseTimeToLiveRequest,
   LeaseTimeToLiveResponse,
 } from './messages/lease.ts'
-import { AuthenticateRequest, AuthenticateResponse, StatusRequest, StatusResponse } from './messages/server.ts'
+import {
+  AuthenticateRequest,
+  AuthenticateResponse,
+  MemberListRequest,
+  MemberListResponse,
+  StatusRequest,
+  StatusResponse,
+} from './messages/server.ts'
 import { TxnRequest, TxnResponse } from './messages/txn.ts'
 import { WatchRequest, WatchResponse } from './messages/watch.ts'
 
@@ -93,4 +100,10 @@ export const MemberStatus: Method<StatusRequest, StatusResponse> = {
   path: '/etcdserverpb.Maintenance/Status',
   request: StatusRequest,
   response: StatusResponse,
+}
+
+export const MemberList: Method<MemberListRequest, MemberListResponse> = {
+  path: '/etcdserverpb.Cluster/MemberList',
+  request: MemberListRequest,
+  response: MemberListResponse,
 }

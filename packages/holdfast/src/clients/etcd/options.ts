@@ -1,6 +1,6 @@
 /** The client's options: checked once, before any I/O, then frozen. */
 import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls'
-import { UsageError } from '../../../core/errors.ts'
+import { UsageError } from '../../contract/errors.ts'
 
 /** What TLS needs; `servername` when the certificate names another host than the endpoint. */
 export type EtcdTls = Pick<SecureContextOptions, 'ca' | 'cert' | 'key' | 'passphrase'> & {

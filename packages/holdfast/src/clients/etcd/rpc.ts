@@ -1,12 +1,12 @@
 /** Calls to the cluster: deadline, token, the choice of a member, and the repeating of reads. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ClosedError } from '../../../core/errors.ts'
-import { Backoff } from './backoff.ts'
+import { ClosedError } from '../../contract/errors.ts'
+import { Deadline, within } from '../../stores/shared/deadline.ts'
+import { Backoff } from '../../stores/shared/backoff.ts'
 import { Call, type CallObserver, requestHeaders } from './call.ts'
 import { Channel } from './channel.ts'
 import type { Connection } from './connection.ts'
 import { Credentials, wantsToken } from './credentials.ts'
-import { within } from './deadline.ts'
 import { EtcdProtocolError, EtcdUnreachableError } from './errors.ts'
 import { frame } from './frame.ts'
 import { Authenticate, type Method } from './method.ts'
@@ -233,13 +233,11 @@ export class Rpc {
     if (token) headers.token = token
     let reply: Buffer | undefined
     let call: Call | undefined
-    // Timers run before sockets are read, so after a pause of this process the answer may already be here.
-    const timer = setTimeout(
-      () => setImmediate(() => call?.cancel(this.#late(connection, method.path, leftMs))),
-      leftMs,
-    )
+    const deadline = new Deadline(() => call?.cancel(this.#late(connection, method.path, leftMs)))
+    deadline.keepAlive(true)
+    deadline.set(performance.now() + leftMs)
     const onEnd = (error: Error | null): void => {
-      clearTimeout(timer)
+      deadline.clear()
       if (error instanceof EtcdUnreachableError) this.#channel.avoid(connection, error.status !== Status.UNAVAILABLE)
       if (error !== null) return reject(error)
       if (reply === undefined) return reject(new EtcdProtocolError(`etcd ${method.path}: an empty reply`))
@@ -257,7 +255,7 @@ export class Rpc {
     try {
       call = new Call(connection, headers, { onMessage, onEnd })
     } catch (error) {
-      clearTimeout(timer)
+      deadline.clear()
       return reject(error)
     }
     call.sendLast(body)

@@ -1,5 +1,5 @@
 /** The one stream that carries all watchers; after a break each goes on from the revision it has not yet been told. */
-import { ClosedError } from '../../../core/errors.ts'
+import { ClosedError } from '../../contract/errors.ts'
 import { EtcdCompactedError, EtcdProtocolError, EtcdUnreachableError, EtcdWatchCancelledError } from './errors.ts'
 import { frame } from './frame.ts'
 import { LastingStream } from './lasting-stream.ts'

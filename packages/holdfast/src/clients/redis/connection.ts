@@ -2,9 +2,9 @@
  * A connection to one Redis server that outlives its sockets: commands of one tick leave in one write, a broken link is
  * opened again, and a command that was written once is never written again.
  */
-import { ClosedError, UnsupportedError } from '../../../core/errors.ts'
-import { backoffMs } from './backoff.ts'
-import { DeadlineTimer } from './deadline.ts'
+import { ClosedError, UnsupportedError } from '../../contract/errors.ts'
+import { backoffMs } from '../../stores/shared/backoff.ts'
+import { Deadline } from '../../stores/shared/deadline.ts'
 import type { Argument } from './encode.ts'
 import { encode, encodeHead, encodeScript } from './encode.ts'
 import { ConnectionLostError, ReplyError } from './errors.ts'
@@ -42,7 +42,8 @@ export class Connection {
   readonly #options: ResolvedOptions
   readonly #waiting = new Fifo<Pending>()
   readonly #subscriptions: Subscriptions
-  readonly #deadlines: DeadlineTimer
+  /** One for all commands: what is answered in time costs a comparison and no timer. */
+  readonly #deadline: Deadline
   readonly #flush: () => void
   #flushing = false
   /** Given since the last write; of interest only while a link is ready. */
@@ -58,10 +59,10 @@ export class Connection {
   constructor(options: ConnectionOptions = {}) {
     this.#options = resolveOptions(options)
     this.#subscriptions = new Subscriptions()
-    this.#deadlines = new DeadlineTimer(
-      () => this.#earliest(),
-      (now) => this.#expire(now),
-    )
+    this.#deadline = new Deadline(() => {
+      this.#expire(performance.now())
+      this.#deadline.set(this.#earliest())
+    })
     this.#flush = () => {
       this.#flushing = false
       if (this.#link !== null) this.#send(this.#link)
@@ -157,7 +158,7 @@ export class Connection {
     if (link !== null) this.#closing = link.whenClosed()
     link?.drop(new Error('closed by its owner'), 'closed')
     for (const pending of this.#waiting.drain()) pending.reject(this.#unsent('closed'))
-    this.#deadlines.stop()
+    this.#deadline.clear()
     return this.#closing
   }
 
@@ -171,7 +172,7 @@ export class Connection {
     }
     this.#waiting.push({ text, buffers: options.buffers === true, deadline, channel, resolve, reject })
     this.#waitingBytes += text.length
-    this.#deadlines.cover(deadline)
+    this.#cover(deadline)
     if (this.#link !== null) {
       if (this.#waitingBytes >= EARLY_BYTES && this.#link.idle && this.#link.burst <= EARLY_BURST_BYTES) {
         this.#send(this.#link)
@@ -212,7 +213,7 @@ export class Connection {
   }
 
   #onReady(link: Link): void {
-    this.#resubscribe(link)
+    this.#resubscribe(link, [...this.#subscriptions.confirmed()])
     this.#send(link)
     this.#restIfIdle()
     tell(this.#options.events.onReady)
@@ -223,23 +224,42 @@ export class Connection {
     link.send(this.#waiting)
   }
 
-  /** Before any waiting command, so that none of them can cause a message that nobody hears. */
-  #resubscribe(link: Link): void {
+  /**
+   * Before any waiting command, so that none of them can cause a message that nobody hears. What the server refuses is asked for
+   * again later, on the same link: commands do not suffer for it, and whoever waits for messages has them once it is allowed.
+   */
+  #resubscribe(link: Link, channels: readonly string[]): void {
     const again = new Fifo<Pending>()
     const deadline = performance.now() + this.#options.commandTimeoutMs
-    let missing = 0
-    for (const channel of this.#subscriptions.confirmed()) {
-      missing++
-      const resolve = (): void => {
-        if (--missing === 0) tell(this.#options.events.onResubscribed)
+    const refused: string[] = []
+    let missing = channels.length
+    const answered = (): void => {
+      if (--missing > 0) return
+      if (refused.length < channels.length) tell(this.#options.events.onResubscribed)
+      if (refused.length > 0) this.#resubscribeLater(link, refused)
+    }
+    for (const channel of channels) {
+      const reject = (error: Error): void => {
+        // Anything else is the end of the link: the next one begins anew.
+        if (!(error instanceof ReplyError)) return
+        refused.push(channel)
+        answered()
       }
-      // Half a connection would wait for messages that never come; a new link may have better luck.
-      const reject = (error: Error): void => link.drop(error)
-      again.push({ text: encode(['SUBSCRIBE', channel]), buffers: false, deadline, channel, resolve, reject })
+      again.push({ text: encode(['SUBSCRIBE', channel]), buffers: false, deadline, channel, resolve: answered, reject })
     }
     if (missing === 0) return
-    this.#deadlines.cover(deadline)
+    this.#cover(deadline)
     link.send(again)
+  }
+
+  #resubscribeLater(link: Link, refused: readonly string[]): void {
+    const timer = setTimeout(() => {
+      if (this.#link !== link || !link.ready) return
+      const wanted = new Set(this.#subscriptions.confirmed())
+      const channels = refused.filter((channel) => wanted.has(channel))
+      this.#resubscribe(link, channels)
+    }, this.#options.backoffMaxMs)
+    timer.unref()
   }
 
   #onDrop(link: Link, error: Error): void {
@@ -252,7 +272,7 @@ export class Connection {
     const now = performance.now()
     if (error instanceof ReplyError) this.#failures = 30
     else this.#failures = now - link.readyAt >= backoffMaxMs ? 0 : this.#failures + 1
-    const delay = backoffMs(this.#failures, this.#options, Math.random())
+    const delay = backoffMs(this.#failures, this.#options, Math.random(), 0.5)
     this.#retry = setTimeout(() => {
       this.#retry = null
       this.#open()
@@ -267,6 +287,12 @@ export class Connection {
 
   #rejectWaiting(error: () => Error): void {
     for (const pending of this.#waiting.drain()) pending.reject(error())
+  }
+
+  /** Until all is answered the process stays alive. */
+  #cover(deadline: number): void {
+    this.#deadline.keepAlive(true)
+    this.#deadline.set(deadline)
   }
 
   #earliest(): number {
@@ -285,7 +311,7 @@ export class Connection {
   }
 
   #restIfIdle(): void {
-    if (this.#waiting.size === 0 && (this.#link === null || this.#link.idle)) this.#deadlines.rest()
+    if (this.#waiting.size === 0 && (this.#link === null || this.#link.idle)) this.#deadline.keepAlive(false)
   }
 
   #unsent(reason: LossReason): ConnectionLostError {

@@ -3,7 +3,7 @@
  * them without copying and the socket then turns all commands of a tick into bytes at once; latin1, because it carries
  * any byte, so that binary arguments need no second path.
  */
-import { UsageError } from '../../../core/errors.ts'
+import { UsageError } from '../../contract/errors.ts'
 
 /** An argument of a command. Strings go as UTF-8; numbers in decimal, finite and within ±2^53; Buffers as they are. */
 export type Argument = string | Buffer | number

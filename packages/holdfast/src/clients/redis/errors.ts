@@ -1,5 +1,5 @@
 /** The errors of the Redis wire. Each tells whether the command may have taken effect; none ever carries a password. */
-import { StoreError, StoreUnreachableError } from '../../../core/errors.ts'
+import { StoreError, StoreUnreachableError } from '../../contract/errors.ts'
 
 /**
  * Why a command got no reply: `unreachable` no connection came up in time; `dropped` the link broke; `timeout` no reply

@@ -3,6 +3,7 @@
  * after a time-out or a reconnect, has no other link's command to be mistaken for.
  */
 import type { Socket } from 'node:net'
+import { Deadline } from '../../stores/shared/deadline.ts'
 import { ConnectionLostError, ProtocolError, ReplyError } from './errors.ts'
 import type { LossReason } from './errors.ts'
 import { encode } from './encode.ts'
@@ -35,7 +36,7 @@ export class Link {
   readonly #owner: LinkOwner
   readonly #socket: Socket
   readonly #parser: Parser
-  readonly #patience: NodeJS.Timeout
+  readonly #patience: Deadline
   readonly #written = new Fifo<Pending>()
   readonly #closed: Promise<void>
   #state: 'opening' | 'ready' | 'dropped' = 'opening'
@@ -74,12 +75,11 @@ export class Link {
       })
     })
     const patience = options.connectTimeoutMs
-    this.#patience = setTimeout(() => this.drop(new Error(`no connection after ${patience} ms`)), patience)
-    if (!options.ref) {
-      // A connection that nobody waits for lets the process end; who waits for it has the deadline timer.
-      this.#socket.unref()
-      this.#patience.unref()
-    }
+    this.#patience = new Deadline(() => this.drop(new Error(`no connection after ${patience} ms`)))
+    this.#patience.keepAlive(options.ref)
+    this.#patience.set(performance.now() + patience)
+    // A connection that nobody waits for lets the process end; who waits for it has the deadline of the command.
+    if (!options.ref) this.#socket.unref()
   }
 
   get ready(): boolean {
@@ -148,7 +148,7 @@ export class Link {
   drop(error: Error, reason: LossReason = 'dropped'): void {
     if (this.#state === 'dropped') return
     this.#state = 'dropped'
-    clearTimeout(this.#patience)
+    this.#patience.clear()
     this.#socket.destroy()
     const lost = this.#written.drain()
     // The reply that could not be read is this one's: asking again would only bring it again.
@@ -175,7 +175,7 @@ export class Link {
   async #becomeReady(handshake: Promise<2 | 3>): Promise<void> {
     const protocol = await handshake
     if (this.#state !== 'opening') return
-    clearTimeout(this.#patience)
+    this.#patience.clear()
     this.#protocol = protocol
     this.#state = 'ready'
     this.#readyAt = performance.now()
@@ -215,8 +215,12 @@ export class Link {
   #onPush(items: readonly Reply[]): void {
     if (this.#state === 'dropped') return
     const [kind, channel, message] = items
-    if (kind === 'message') this.#owner.onMessage(channel as string, message as string)
-    else if (kind === 'subscribe' || kind === 'unsubscribe') {
+    if (kind === 'message') {
+      if (typeof channel !== 'string' || typeof message !== 'string') {
+        throw new ProtocolError('Redis sent a message whose channel or text is no text')
+      }
+      this.#owner.onMessage(channel, message)
+    } else if (kind === 'subscribe' || kind === 'unsubscribe') {
       // The confirmation stands where the reply would: before it, every earlier command was answered.
       const pending = this.#written.peek()
       if (pending?.channel !== channel) throw new ProtocolError(`Redis confirmed a ${kind} that was not asked for`)

@@ -1,7 +1,7 @@
 /** The options of a connection: checked once, before any I/O, then frozen. */
 import { createSecureContext } from 'node:tls'
 import type { ConnectionOptions as TlsOptions } from 'node:tls'
-import { UsageError } from '../../../core/errors.ts'
+import { UsageError } from '../../contract/errors.ts'
 
 /** What a connection tells its owner. A callback that throws surfaces as an uncaught exception, and never harms the connection. */
 export interface ConnectionEvents {

@@ -1,5 +1,5 @@
 /** The channels that a connection listens to, whichever link carries them at the moment. */
-import { UsageError } from '../../../core/errors.ts'
+import { UsageError } from '../../contract/errors.ts'
 import { guarded } from './guarded.ts'
 
 export interface Subscription {

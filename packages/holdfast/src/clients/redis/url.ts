@@ -1,5 +1,5 @@
 /** Reads `redis[s]://[user:pass@]host[:6379][/db]`. No error repeats any part of it: an unescaped password could be anywhere. */
-import { UsageError } from '../../../core/errors.ts'
+import { UsageError } from '../../contract/errors.ts'
 import type { ConnectionOptions } from './options.ts'
 
 const SHAPE = 'redis[s]://[user:pass@]host[:6379][/db], with reserved characters in user and password percent-encoded'

@@ -1,5 +1,5 @@
 /** How a call ends: with the server's value, with the server's error, or with the news that nobody answered. */
-import { ClosedError } from '../../../core/errors.ts'
+import { ClosedError } from '../../contract/errors.ts'
 import type { Call } from './calls.ts'
 import { errnoOf, type UnansweredKind, ZooKeeperError, ZooKeeperUnreachableError } from './errors.ts'
 import { type JuteReader, MalformedReplyError } from './jute.ts'

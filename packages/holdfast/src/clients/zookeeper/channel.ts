@@ -1,7 +1,7 @@
 /** The session's machine: keeps a link to some server, the session alive on it, and every request's promise. */
 import { isDeepStrictEqual } from 'node:util'
-import { StoreError, UsageError } from '../../../core/errors.ts'
-import { Alarm } from './alarm.ts'
+import { StoreError, UsageError } from '../../contract/errors.ts'
+import { Deadline } from '../../stores/shared/deadline.ts'
 import { closedError, settle, unanswered } from './answers.ts'
 import { Call, Calls } from './calls.ts'
 import { errnoOf, type UnansweredKind, ZooKeeperError } from './errors.ts'
@@ -34,7 +34,7 @@ export class Channel {
   readonly #servers: Servers
   readonly #watches: Watches
   readonly #calls = new Calls()
-  readonly #alarm: Alarm
+  readonly #due: Deadline
   readonly #identities: Identity[]
   readonly #proofNeeded: ProofLevel
   #session: Session | null = null
@@ -59,8 +59,8 @@ export class Channel {
     this.#watches = watches
     this.#identities = [...options.identities]
     this.#proofNeeded = PROOF_NEEDED[options.heartbeat]
-    this.#alarm = new Alarm(options.now, () => this.#onAlarm())
-    this.#alarm.keepAlive(options.ref)
+    this.#due = new Deadline(() => this.#onDue(), options.now)
+    this.#due.keepAlive(options.ref)
   }
 
   get session(): Session | null {
@@ -107,14 +107,14 @@ export class Channel {
   }
 
   /** Ends the session at the server if it can be reached in time; true: the server confirmed it. */
-  close(timeoutMs: number): Promise<boolean> {
-    this.#closing ??= this.#close(timeoutMs)
+  close(timeoutMs: number, abandon = false): Promise<boolean> {
+    this.#closing ??= this.#close(timeoutMs, abandon)
     return this.#closing
   }
 
-  async #close(timeoutMs: number): Promise<boolean> {
+  async #close(timeoutMs: number, abandon: boolean): Promise<boolean> {
     let confirmed = false
-    if (this.#session !== null && !this.states.isFinal) {
+    if (this.#session !== null && !this.states.isFinal && !abandon) {
       if (!this.#established) this.#fail(this.#calls.takeUnsent(), () => closedError())
       try {
         await new Promise<void>((resolve, reject) => {
@@ -127,7 +127,7 @@ export class Channel {
       }
     }
     this.#dropLink()
-    this.#alarm.clear()
+    this.#due.clear()
     const calls = [...this.#calls.takeSent(), ...this.#calls.takeUnsent()]
     this.#watches.forgetAll()
     this.states.become('closed')
@@ -154,8 +154,8 @@ export class Channel {
     if (state === 'authFailed') throw unanswered('AuthFailed', request, false, 'authentication has failed')
     const call = new Call(request, xid, xid === Xid.auth, this.#now() + timeoutMs, resolve, reject)
     this.#calls.add(call)
-    this.#alarm.keepAlive(true)
-    this.#alarm.set(call.deadline)
+    this.#due.keepAlive(true)
+    this.#due.set(call.deadline)
     if (state === 'idle') this.start()
     else if (this.#established) this.#scheduleFlush()
   }
@@ -234,7 +234,7 @@ export class Channel {
     this.#rearmings = this.#watches.rearm(this.#lastZxid)
     const known = this.#identities.map((identity) => authenticate(identity).frame)
     this.#send([...known, ...this.#rearmings.map((rearming) => rearming.frame)])
-    this.#setAlarm()
+    this.#setDue()
     this.states.become('connected')
   }
 
@@ -265,7 +265,7 @@ export class Channel {
   #onAnswer(call: Call, errno: number, reply: JuteReader): void {
     if (call.request.proof >= this.#proofNeeded && errno !== THROTTLED) this.#session?.answered(call.sentAt)
     if (!call.settled) settle(call, errno, reply, this.#watches)
-    if (this.#calls.waiting === 0) this.#alarm.keepAlive(this.#options.ref)
+    if (this.#calls.waiting === 0) this.#due.keepAlive(this.#options.ref)
     if (errno === SESSION_EXPIRED) this.#expire(new StoreError('the server has ended the session'))
   }
 
@@ -285,7 +285,7 @@ export class Channel {
       return this.#finish('authFailed', 'AuthFailed', error)
     }
     if (call !== null && !call.settled) call.resolve(undefined)
-    if (this.#calls.waiting === 0) this.#alarm.keepAlive(this.#options.ref)
+    if (this.#calls.waiting === 0) this.#due.keepAlive(this.#options.ref)
   }
 
   #onRearmed(errno: number): void {
@@ -302,7 +302,7 @@ export class Channel {
     const capMs = Math.min(Math.max(this.#sessionMs() / 10, BACKOFF_MS_MIN), BACKOFF_MS_MAX)
     this.#retry = setTimeout(() => this.#open(), this.#servers.failed(capMs))
     if (!this.#options.ref) this.#retry.unref()
-    this.#setAlarm()
+    this.#setDue()
     if (this.#session !== null) this.states.become('disconnected', cause)
     this.#fail(lost, (call) => unanswered('ConnectionLoss', call.request, true, 'the connection was lost', cause))
   }
@@ -316,20 +316,20 @@ export class Channel {
     this.#retry = null
   }
 
-  #onAlarm(): void {
+  #onDue(): void {
     const now = this.#now()
     for (const call of this.#calls.overdue(now)) {
       const why = call.sent ? 'no answer in time' : 'no server could be reached in time'
       const cause = call.sent ? undefined : (this.#lastFailure ?? undefined)
       call.reject(unanswered('OperationTimeout', call.request, call.sent, why, cause))
     }
-    if (this.#calls.waiting === 0) this.#alarm.keepAlive(this.#options.ref)
+    if (this.#calls.waiting === 0) this.#due.keepAlive(this.#options.ref)
     const session = this.#session
     if (session !== null && now >= session.deadline) {
       return this.#expire(new StoreError(`nobody answered for the session during its ${session.negotiatedMs} ms`))
     }
     if (this.#established && session !== null) this.#tend(session, now)
-    this.#setAlarm()
+    this.#setDue()
   }
 
   /**
@@ -353,14 +353,14 @@ export class Channel {
     return since + session.negotiatedMs / 3
   }
 
-  #setAlarm(): void {
+  #setDue(): void {
     let due = this.#calls.soonest
     const session = this.#session
     if (session !== null) {
       due = Math.min(due, session.deadline)
       if (this.#established) due = Math.min(due, this.#tendAt(session))
     }
-    if (due < Number.POSITIVE_INFINITY) this.#alarm.set(due)
+    if (due < Number.POSITIVE_INFINITY) this.#due.set(due)
   }
 
   #expire(cause: Error): void {
@@ -371,12 +371,12 @@ export class Channel {
   /** The session is over: everything under way fails, and all watches are gone with it. */
   #finish(state: 'expired' | 'authFailed', kind: UnansweredKind, cause: Error): void {
     this.#dropLink()
-    this.#alarm.clear()
+    this.#due.clear()
     this.#session = null
     // Taken before anybody is told: what a listener asks for from here on belongs to the next session.
     const calls = [...this.#calls.takeSent(), ...this.#calls.takeUnsent()]
     const told = this.#watches.loseAll()
-    this.#alarm.keepAlive(this.#options.ref)
+    this.#due.keepAlive(this.#options.ref)
     this.states.become(state, cause)
     this.#fail(calls, (call) => unanswered(kind, call.request, call.sent, cause.message, cause))
     for (const [callback, event] of told) tell(callback, event)
@@ -384,6 +384,6 @@ export class Channel {
 
   #fail(calls: readonly Call[], error: (call: Call) => Error): void {
     for (const call of calls) call.reject(error(call))
-    if (this.#calls.waiting === 0) this.#alarm.keepAlive(this.#options.ref)
+    if (this.#calls.waiting === 0) this.#due.keepAlive(this.#options.ref)
   }
 }

@@ -1,5 +1,5 @@
 /** The subtree a client is confined to: what a caller calls `/x` is `/chroot/x` at the server. */
-import { UsageError } from '../../../core/errors.ts'
+import { UsageError } from '../../contract/errors.ts'
 
 // The characters ZooKeeper itself refuses, judged by UTF-16 unit as its server does: control characters, surrogates
 // and private use, and the specials at the end of the plane.

@@ -1,4 +1,5 @@
 /** A ZooKeeper client: one session at one ensemble, every request typed and bounded in time. */
+import { Deadline } from '../../stores/shared/deadline.ts'
 import { Channel } from './channel.ts'
 import { Chroot } from './chroot.ts'
 import { isZooKeeperError, ZooKeeperUnreachableError } from './errors.ts'
@@ -83,13 +84,15 @@ export class ZooKeeperClient {
       if (judge(this.state)) return
       const stop = this.onState((state, cause) => {
         if (!judge(state, cause)) return
-        clearTimeout(timer)
+        deadline.clear()
         stop()
       })
-      const timer = setTimeout(() => {
+      const deadline = new Deadline(() => {
         stop()
         fail(`no server could be reached within ${timeoutMs} ms`, this.#channel.lastFailure)
-      }, timeoutMs)
+      })
+      deadline.keepAlive(true)
+      deadline.set(performance.now() + timeoutMs)
     })
   }
 
@@ -188,8 +191,9 @@ export class ZooKeeperClient {
   }
 
   /** Ends the session, its timers and its connection; true: the server confirmed the end. Waits at most `timeoutMs` for that. */
-  close(options?: RequestOptions): Promise<boolean> {
-    return this.#channel.close(requestTimeout(options?.timeoutMs, this.#requestTimeoutMs))
+  close(options?: RequestOptions & { readonly abandon?: boolean }): Promise<boolean> {
+    const timeoutMs = requestTimeout(options?.timeoutMs, this.#requestTimeoutMs)
+    return this.#channel.close(timeoutMs, options?.abandon ?? false)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

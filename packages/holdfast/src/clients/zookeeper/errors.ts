@@ -1,5 +1,5 @@
 /** What can go wrong at a ZooKeeper client: the server's own error codes by name, and the outcomes that nobody knows. */
-import { StoreError, StoreUnreachableError } from '../../../core/errors.ts'
+import { StoreError, StoreUnreachableError } from '../../contract/errors.ts'
 
 const ERRNO_BY_KIND = {
   SystemError: -1,

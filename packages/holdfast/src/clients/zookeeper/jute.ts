@@ -1,5 +1,5 @@
 /** Jute, ZooKeeper's serialization: big-endian integers, length-prefixed strings, buffers and vectors. */
-import { StoreError } from '../../../core/errors.ts'
+import { StoreError } from '../../contract/errors.ts'
 
 /** A peer sent bytes that are not the protocol. The link that carried them can't be trusted any further. */
 export class MalformedReplyError extends StoreError {}

@@ -1,7 +1,8 @@
 /** One connection to one server: bytes out, frames in, one end. After the end it says nothing more. */
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { type ConnectionOptions, connect as connectTls } from 'node:tls'
-import { StoreError } from '../../../core/errors.ts'
+import { StoreError } from '../../contract/errors.ts'
+import { Deadline } from '../../stores/shared/deadline.ts'
 import { FrameReader } from './frames.ts'
 import { MalformedReplyError } from './jute.ts'
 import { type Address, describeAddress } from './servers.ts'
@@ -24,7 +25,7 @@ export class Link {
   readonly server: string
   readonly #socket: Socket
   readonly #events: LinkEvents
-  readonly #attempt: NodeJS.Timeout
+  readonly #attempt: Deadline
   #ended = false
 
   constructor(address: Address, options: LinkOptions, events: LinkEvents) {
@@ -51,16 +52,13 @@ export class Link {
       this.end(this.#failure(error.message || (error.code ?? error.name), error))
     })
     socket.once('close', () => this.end(this.#failure('the server closed the connection')))
-    this.#attempt = setTimeout(
-      () => this.end(this.#failure(`no session within ${Math.round(options.attemptMs)} ms`)),
-      options.attemptMs,
-    )
-    this.#attempt.unref()
+    this.#attempt = new Deadline(() => this.end(this.#failure(`no session within ${Math.round(options.attemptMs)} ms`)))
+    this.#attempt.set(performance.now() + options.attemptMs)
   }
 
   /** The handshake is through: from here on silence is judged by the owner. */
   established(): void {
-    clearTimeout(this.#attempt)
+    this.#attempt.clear()
   }
 
   write(bytes: Uint8Array): void {
@@ -77,7 +75,7 @@ export class Link {
   /** Ends the link silently. */
   drop(): void {
     this.#ended = true
-    clearTimeout(this.#attempt)
+    this.#attempt.clear()
     this.#socket.destroy()
   }
 

@@ -1,5 +1,5 @@
 /** Several changes as one: all of them happen, or none does. */
-import { UsageError } from '../../../core/errors.ts'
+import { UsageError } from '../../contract/errors.ts'
 import type { Chroot } from './chroot.ts'
 import { ZooKeeperError } from './errors.ts'
 import { type JuteReader, type JuteWriter, MalformedReplyError } from './jute.ts'

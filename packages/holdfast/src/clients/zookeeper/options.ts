@@ -1,6 +1,6 @@
 /** What a client can be told, resolved once: defaults filled in, nonsense refused before any I/O. */
 import { type ConnectionOptions, createSecureContext } from 'node:tls'
-import { UsageError } from '../../../core/errors.ts'
+import { UsageError } from '../../contract/errors.ts'
 import { type Heartbeat, PROOF_NEEDED } from './proof.ts'
 import { REQUEST_BYTES_MAX } from './protocol.ts'
 

@@ -1,5 +1,5 @@
 /** One encoder for each request: arguments in, frame and decoder of the answer out. */
-import { UsageError } from '../../../core/errors.ts'
+import { UsageError } from '../../contract/errors.ts'
 import { type Acl, openAcl } from './acl.ts'
 import type { Chroot } from './chroot.ts'
 import type { ZooKeeperError } from './errors.ts'

@@ -1,5 +1,6 @@
 /** The ensemble as one client sees it: whom to try next, and when. */
-import { UsageError } from '../../../core/errors.ts'
+import { UsageError } from '../../contract/errors.ts'
+import { backoffMs } from '../../stores/shared/backoff.ts'
 
 export interface Address {
   readonly host: string
@@ -63,7 +64,7 @@ export class Servers {
     this.#failures++
     if (this.#failures % this.count !== 0) return 0
     const round = this.#failures / this.count
-    const ceiling = Math.min(capMs, FIRST_BACKOFF_MS * 2 ** Math.min(round - 1, 16))
-    return ceiling * (0.5 + this.#random() / 2)
+    const range = { backoffMinMs: FIRST_BACKOFF_MS, backoffMaxMs: capMs }
+    return backoffMs(round - 1, range, this.#random(), 0.5)
   }
 }

@@ -1,10 +1,14 @@
 /** The asking side of an HTTP guard. */
-import type { Held } from '../../core/held.ts'
+import type { Held } from '../../hold/held.ts'
 import { formatProof, type Proof, proofOf } from '../proof.ts'
 import { FENCE_HEADER } from './header.ts'
 import { PROBLEM_MEDIA_TYPE, readStale } from './problem.ts'
+import { fetchAt } from './redirects.ts'
 
-/** `fetch` in the name of a hold: sends its token, and throws StaleTokenError when the service refuses it. */
+/**
+ * `fetch` in the name of a hold: sends its token, and throws StaleTokenError when the service refuses it. A redirect to
+ * another origin is followed without the token.
+ */
 export async function fencedFetch(
   held: Held | Proof,
   input: string | URL | Request,
@@ -13,7 +17,7 @@ export async function fencedFetch(
   const headers = new Headers(init.headers ?? (input instanceof Request ? input.headers : undefined))
   const proof = proofOf(held)
   headers.set(FENCE_HEADER, formatProof(proof))
-  const response = await fetch(input, { ...init, headers })
+  const response = await fetchAt(input, { ...init, headers }, FENCE_HEADER)
   if (response.status !== 409 || response.headers.get('content-type')?.startsWith(PROBLEM_MEDIA_TYPE) !== true) {
     return response
   }

@@ -1,8 +1,9 @@
 /**
  * The newest token of each resource that this process has seen, and who is at work under it. A check before the work is not
  * enough: A passes and works slowly; its lease ends; B passes, writes, and is overwritten by A. So B is remembered at once,
- * which shuts the gate behind A, and begins when A's requests have been answered.
+ * which shuts the gate behind A, and begins when A's requests have been answered. B waits for that for `waitMs` at most.
  */
+import { system } from '../../system.ts'
 import { type Proof, staleToken } from '../proof.ts'
 
 /** Those who came with one token. */
@@ -28,32 +29,74 @@ class Turn {
 
 interface Entry {
   readonly turn: Turn
-  /** When those of the turn before have all been answered. */
+  /** When those of all turns before have been answered. */
   readonly ready: Promise<void>
+  isReady: boolean
+  /** Called then. */
+  readonly waiters: Set<() => void>
+}
+
+export interface GateSettings {
+  readonly resourcesMax: number
+  readonly waitMs: number
+  readonly turnMsMax: number
 }
 
 export class Gate {
   readonly #entries = new Map<string, Entry>()
-  readonly #resourcesMax: number
+  readonly #settings: GateSettings
 
-  constructor(resourcesMax: number) {
-    this.#resourcesMax = resourcesMax
+  constructor(settings: GateSettings) {
+    this.#settings = settings
   }
 
-  /** Resolves when the request may begin; what it gives ends its turn. Rejects with StaleTokenError. */
-  async enter(resource: string, proof: Proof): Promise<() => void> {
-    const { turn, ready } = this.#join(resource, proof)
-    await ready
+  /**
+   * Resolves when the request may begin; what it gives ends its turn. Null: requests of an older holder are still at
+   * work after `waitMs`. Rejects with StaleTokenError.
+   */
+  async enter(resource: string, proof: Proof): Promise<(() => void) | null> {
+    const entry = this.#join(resource, proof)
+    const { turn } = entry
+    const isFree = entry.isReady || (await this.#comes(entry))
     const { turn: current } = this.#entries.get(resource) as Entry
     if (current !== turn) {
       turn.leave()
       throw staleToken(resource, proof, current.proof.token)
     }
+    if (!isFree) {
+      turn.leave()
+      return null
+    }
+    return this.#atWork(turn)
+  }
+
+  #atWork(turn: Turn): () => void {
+    const { turnMsMax } = this.#settings
     let isOver = false
-    return () => {
+    const end = (): void => {
+      cancel?.()
       if (!isOver) turn.leave()
       isOver = true
     }
+    const cancel = turnMsMax === Number.POSITIVE_INFINITY ? null : system.after(turnMsMax, end, false)
+    return end
+  }
+
+  /** False: not within `waitMs`. Who has given up leaves nothing behind, however long the older one is at work. */
+  #comes({ waiters }: Entry): Promise<boolean> {
+    const { waitMs } = this.#settings
+    return new Promise((resolve) => {
+      const come = (): void => {
+        cancel?.()
+        resolve(true)
+      }
+      const giveUp = (): void => {
+        waiters.delete(come)
+        resolve(false)
+      }
+      waiters.add(come)
+      const cancel = waitMs === Number.POSITIVE_INFINITY ? null : system.after(waitMs, giveUp, false)
+    })
   }
 
   #join(resource: string, proof: Proof): Entry {
@@ -65,10 +108,7 @@ export class Gate {
       // Written anew at the end: the map is in the order of last use.
       this.#entries.delete(resource)
     }
-    const entry =
-      last?.turn.proof.token === proof.token
-        ? last
-        : { turn: new Turn(proof), ready: last?.turn.end() ?? Promise.resolve() }
+    const entry = last?.turn.proof.token === proof.token ? last : behind(last, proof)
     // Counted before anything is forgotten, or it could be this one.
     entry.turn.count++
     this.#entries.set(resource, entry)
@@ -78,9 +118,33 @@ export class Gate {
 
   /** Forgets what was used longest ago, unless somebody is at work there. */
   #shrink(): void {
-    for (const [resource, { turn }] of this.#entries) {
-      if (this.#entries.size <= this.#resourcesMax) return
-      if (turn.count === 0) this.#entries.delete(resource)
+    for (const [resource, { turn, isReady }] of this.#entries) {
+      if (this.#entries.size <= this.#settings.resourcesMax) return
+      if (turn.count === 0 && isReady) this.#entries.delete(resource)
     }
   }
+}
+
+/**
+ * A turn behind the last one. A is at work; B waits in vain and goes; C comes: B's turn is empty then, but A's is not,
+ * so C waits for what B waited for. Nobody begins under B any more, since C is newer.
+ */
+function behind(last: Entry | undefined, proof: Proof): Entry {
+  const turn = new Turn(proof)
+  if (last === undefined || (last.isReady && last.turn.count === 0)) {
+    return { turn, ready: Promise.resolve(), isReady: true, waiters: new Set() }
+  }
+  const { turn: before, ready: earlier } = last
+  const entry: Entry = {
+    turn,
+    ready: before.count === 0 ? earlier : earlier.then(() => before.end()),
+    isReady: false,
+    waiters: new Set(),
+  }
+  void entry.ready.then(() => {
+    entry.isReady = true
+    for (const come of entry.waiters) come()
+    return undefined
+  })
+  return entry
 }

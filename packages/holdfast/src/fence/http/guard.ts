@@ -1,11 +1,12 @@
 /** A guard for an HTTP service: refuses requests with a stale token before they reach the handler. */
-import { checkBoolean, checkFunction, checkKeys, checkName, checkWhole } from '../../core/check.ts'
-import { diagnostics } from '../../core/diagnostics.ts'
-import { StaleTokenError, StoreUnreachableError, UsageError } from '../../core/errors.ts'
+import { checkBoolean, checkFunction, checkKeys, checkName, checkSpan, checkWhole } from '../../contract/check.ts'
+import { diagnostics } from '../../contract/events.ts'
+import { StaleTokenError, StoreUnreachableError, UsageError } from '../../contract/errors.ts'
 import type { Proof } from '../proof.ts'
 import { Gate } from './gate.ts'
 import { requestProof, type WithHeaders } from './header.ts'
 import {
+  busyProblem,
   failureProblem,
   malformedProblem,
   missingProblem,
@@ -28,6 +29,13 @@ export interface HttpGuardOptions<R extends WithHeaders> {
   readonly required?: boolean
   /** How many resources this process remembers; what was used longest ago is forgotten. Default 100 000; 1 to 10 000 000. */
   readonly resourcesMax?: number
+  /** How long a request waits while an older holder's are still at work; then it is refused (503). Default 30 000; Infinity waits on. */
+  readonly waitMs?: number
+  /**
+   * A request that is still at work after this long keeps newer holders waiting no more: what it writes later may come
+   * after what they wrote, so check at the write. Default Infinity.
+   */
+  readonly turnMsMax?: number
 }
 
 /** The members of node:http's ServerResponse that are called; Express and Fastify have them. */
@@ -46,7 +54,7 @@ export interface FastifyAnswer {
   send(text: string): unknown
 }
 
-/** Each form refuses with a problem document: 409 stale, 400 malformed, 428 missing, 503 when the memory is out of reach. */
+/** Each form refuses with a problem document: 409 stale, 400 malformed, 428 missing, 503 when the memory is out of reach or an older holder is still at work. */
 export interface HttpGuard<R extends WithHeaders> {
   /** For node:http: the request's turn lasts until it is answered and the promise of the handler, if any, has settled. */
   node<S extends ServerAnswer>(
@@ -68,13 +76,18 @@ type Verdict = { readonly leave: () => void } | { readonly problem: Problem }
 const NO_TURN: Verdict = { leave: () => undefined }
 
 export function httpGuard<R extends WithHeaders>(options: HttpGuardOptions<R>): HttpGuard<R> {
-  const known = ['resource', 'memory', 'required', 'resourcesMax']
+  const known = ['resource', 'memory', 'required', 'resourcesMax', 'waitMs', 'turnMsMax']
   const given = checkKeys('httpGuard options', options, known) as Partial<HttpGuardOptions<R>>
-  const { memory, required = true, resourcesMax = 100_000 } = given
+  const { memory, required = true, resourcesMax = 100_000, waitMs = 30_000 } = given
+  const { turnMsMax = Number.POSITIVE_INFINITY } = given
   const resourceOf = checkFunction('resource', given.resource as HttpGuardOptions<R>['resource'])
   if (memory !== undefined) checkFunction('memory', memory)
   checkBoolean('required', required)
-  const gate = new Gate(checkWhole('resourcesMax', resourcesMax, 1, 10_000_000))
+  const gate = new Gate({
+    resourcesMax: checkWhole('resourcesMax', resourcesMax, 1, 10_000_000),
+    waitMs: checkSpan('waitMs', waitMs),
+    turnMsMax: checkSpan('turnMsMax', turnMsMax, 1),
+  })
 
   async function judge(request: R): Promise<Verdict> {
     const proof = readProof(request)
@@ -84,6 +97,7 @@ export function httpGuard<R extends WithHeaders>(options: HttpGuardOptions<R>): 
     if (typeof resource !== 'string') return resource
     try {
       const leave = await gate.enter(resource, proof)
+      if (leave === null) return { problem: busyProblem() }
       try {
         await memory?.(resource, proof)
       } catch (error) {

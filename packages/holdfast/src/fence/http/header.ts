@@ -1,5 +1,5 @@
 /** The header that carries a proof: `Holdfast-Token: 1792; place=0123456789abcdef; line=stock%3A42`. */
-import type { Held } from '../../core/held.ts'
+import type { Held } from '../../hold/held.ts'
 import { formatProof, parseProof, type Proof } from '../proof.ts'
 
 export const FENCE_HEADER = 'Holdfast-Token'

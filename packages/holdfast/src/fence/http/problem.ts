@@ -1,5 +1,5 @@
 /** What a refused request is told: a problem document (RFC 9457). */
-import { type HoldfastError, StaleTokenError } from '../../core/errors.ts'
+import { type HoldfastError, StaleTokenError } from '../../contract/errors.ts'
 import { FENCE_HEADER } from './header.ts'
 
 export const STALE_TYPE = 'urn:holdfast:stale-token'
@@ -41,6 +41,16 @@ export function outageProblem(): Problem {
     title: 'The fencing token cannot be checked',
     status: 503,
     detail: 'The store that remembers tokens is out of reach.',
+  }
+}
+
+/** A newer holder may not begin beside an older one's request, which may write at any moment. */
+export function busyProblem(): Problem {
+  return {
+    type: 'urn:holdfast:older-at-work',
+    title: 'An older holder is still at work',
+    status: 503,
+    detail: 'A request that came with an older fencing token has not been answered yet; try again later.',
   }
 }
 

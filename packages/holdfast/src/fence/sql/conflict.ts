@@ -1,5 +1,5 @@
 /** What a database's refusal means to the transaction that a guard is part of. */
-import { HoldfastError, StoreError } from '../../core/errors.ts'
+import { HoldfastError, StoreError } from '../../contract/errors.ts'
 
 /** The database ended or blocked the transaction because of another one. Roll back and run the whole transaction again. */
 export class TransactionConflictError extends HoldfastError {

@@ -1,6 +1,6 @@
 /** The guard on MySQL and MariaDB. */
-import { UsageError } from '../../core/errors.ts'
-import type { MysqlTransaction } from '../../drivers/mysql/transaction.ts'
+import { UsageError } from '../../contract/errors.ts'
+import type { MysqlTransaction } from '../../stores/sql/mysql/transaction.ts'
 import { type Proof, staleToken } from '../proof.ts'
 import type { Part } from './part.ts'
 

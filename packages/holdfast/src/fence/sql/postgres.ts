@@ -1,6 +1,6 @@
 /** The guard on PostgreSQL. */
-import { UsageError } from '../../core/errors.ts'
-import type { PgTransaction, PostgresTransaction } from '../../drivers/postgres/transaction.ts'
+import { UsageError } from '../../contract/errors.ts'
+import type { PgTransaction, PostgresTransaction } from '../../stores/sql/postgres/transaction.ts'
 import { type Proof, staleToken } from '../proof.ts'
 import type { Part } from './part.ts'
 

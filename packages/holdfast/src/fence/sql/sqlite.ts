@@ -1,5 +1,5 @@
 /** The guard on SQLite: all of it synchronous, so that it fits into a synchronous transaction. */
-import { UsageError } from '../../core/errors.ts'
+import { UsageError } from '../../contract/errors.ts'
 import type { SqliteDatabase } from '../../optimistic/database.ts'
 import { type Proof, staleToken } from '../proof.ts'
 import type { Part } from './part.ts'

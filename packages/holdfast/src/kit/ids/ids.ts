@@ -1,8 +1,8 @@
 /** Snowflakes: 64-bit ids by time, made in this process without asking anybody, as a worker that is leased. */
-import type { Core } from '../../core/core.ts'
-import { diagnostics } from '../../core/diagnostics.ts'
-import { UsageError } from '../../core/errors.ts'
-import type { LockSettings } from '../../core/options.ts'
+import type { Core } from '../../acquire/core.ts'
+import { diagnostics } from '../../contract/events.ts'
+import { UsageError } from '../../contract/errors.ts'
+import type { LockSettings } from '../../contract/options.ts'
 import type { Closers } from '../closers.ts'
 import { ForwardClock } from '../forward-clock.ts'
 import { pause } from '../pause.ts'

@@ -1,6 +1,6 @@
 /** How an id is made up: milliseconds since an epoch, the worker, and a number within the millisecond. 63 bits at most. */
-import { checkKeys, checkWhole, shown } from '../../core/check.ts'
-import { UsageError } from '../../core/errors.ts'
+import { checkKeys, checkWhole, shown } from '../../contract/check.ts'
+import { UsageError } from '../../contract/errors.ts'
 
 export interface IdsOptions {
   /** Ids of one name never repeat; those of different names may. Default 'ids'; 1 to 200 bytes. */

@@ -1,11 +1,11 @@
 /** The workers of one name: a line each, so that a process can hold one, and a cell each, for its horizon. */
-import type { Core } from '../../core/core.ts'
-import { AcquireTimeoutError, CapacityMismatchError } from '../../core/errors.ts'
-import type { Held } from '../../core/held.ts'
-import type { LockSettings } from '../../core/options.ts'
+import type { Core } from '../../acquire/core.ts'
+import { AcquireTimeoutError, CapacityMismatchError } from '../../contract/errors.ts'
+import type { Held } from '../../hold/held.ts'
+import type { LockSettings } from '../../contract/options.ts'
 import { StoreCell } from '../cell.ts'
 import type { ForwardClock } from '../forward-clock.ts'
-import { mutex } from '../mutex.ts'
+import { mutex } from '../../locks/mutex.ts'
 import { type Layout, layoutText } from './layout.ts'
 import { FIRST_MS, type Horizon, Tenancy } from './tenancy.ts'
 

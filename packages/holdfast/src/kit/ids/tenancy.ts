@@ -6,9 +6,9 @@
  * may still make what it has room for up to h: none of that is B's. To go beyond h, A must write to a cell that B has
  * changed since, and is refused. The lease is what keeps A and B from taking turns at one slot in this way.
  */
-import { diagnostics } from '../../core/diagnostics.ts'
-import { OutcomeUnknownError } from '../../core/errors.ts'
-import type { Held } from '../../core/held.ts'
+import { diagnostics } from '../../contract/events.ts'
+import { OutcomeUnknownError } from '../../contract/errors.ts'
+import type { Held } from '../../hold/held.ts'
 import type { Cell } from '../cell.ts'
 
 /** What stands in the cell of a slot. */

@@ -9,10 +9,10 @@
  * drains in s, once, and at most one burst; clients that keep running go on from there at the rate of their own
  * monotonic clock; one that starts fresh with a clock behind finds that nothing drains until its clock has caught up.
  */
-import { type Bucket, EMPTY, takeFrom } from '../../core/bucket.ts'
-import type { Core } from '../../core/core.ts'
-import { AcquireTimeoutError } from '../../core/errors.ts'
-import type { CellView, Demand, Taken } from '../../driver.ts'
+import { type Bucket, EMPTY, takeFrom } from '../../contract/bucket.ts'
+import type { Core } from '../../acquire/core.ts'
+import { AcquireTimeoutError } from '../../contract/errors.ts'
+import type { CellView, Demand, Taken } from '../../contract/driver.ts'
 import { ForwardClock } from '../forward-clock.ts'
 import { pause } from '../pause.ts'
 

@@ -1,8 +1,9 @@
 /** So many in so much time, for each key: the generic cell rate algorithm, exact, counted in the store. */
-import { checkName } from '../../core/check.ts'
-import type { Core } from '../../core/core.ts'
-import { AcquireTimeoutError, StoreUnreachableError } from '../../core/errors.ts'
-import type { Demand, Taken } from '../../driver.ts'
+import { checkName } from '../../contract/check.ts'
+import type { Core } from '../../acquire/core.ts'
+import { diagnostics } from '../../contract/events.ts'
+import { AcquireTimeoutError, OutcomeUnknownError, StoreError } from '../../contract/errors.ts'
+import type { Demand, Taken } from '../../contract/driver.ts'
 import type { Closers } from '../closers.ts'
 import { pause } from '../pause.ts'
 import { CellBuckets } from './cell-buckets.ts'
@@ -21,7 +22,7 @@ export interface Outcome {
   readonly resetMs: number
   /** The key is shut by the penalty rule, whatever is left. */
   readonly shut: boolean
-  /** False: the store was out of reach, and `whenDown: 'open'` let it through. */
+  /** False: the store did not answer, or refused to, and `whenDown: 'open'` let it through. */
   readonly counted: boolean
 }
 
@@ -182,7 +183,9 @@ export class StoreLimiter implements Limiter {
     try {
       return asOutcome(await ask())
     } catch (error) {
-      if (!(error instanceof StoreUnreachableError)) throw error
+      // Silent, or full, or read-only, or still loading: it does not count, and the caller said what that means.
+      if (!(error instanceof StoreError || error instanceof OutcomeUnknownError)) throw error
+      diagnostics.failed(this.name, error)
       this.#downUntilMs = runtime.now() + OUTAGE_MS
       return OPEN
     }
@@ -212,6 +215,14 @@ export class StoreLimiter implements Limiter {
 }
 
 function asOutcome({ taken, left, retryMs, resetMs, shut }: Taken): Outcome {
-  // Another user of the name may allow a larger burst, and has taken it: then more is gone than this one would give.
-  return { allowed: taken, remaining: Math.max(0, left), retryAfterMs: retryMs, resetMs, shut, counted: true }
+  return {
+    allowed: taken,
+    // Another user of the name may allow a larger burst, and has taken it: then more is gone than this one would give.
+    remaining: Math.max(0, left),
+    retryAfterMs: retryMs,
+    // The bucket of a shut key may be empty long before anything can be taken of it.
+    resetMs: shut ? Math.max(resetMs, retryMs) : resetMs,
+    shut,
+    counted: true,
+  }
 }

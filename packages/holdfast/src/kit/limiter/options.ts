@@ -1,7 +1,7 @@
 /** What a rate limit may be set to, checked once and turned into whole numbers. */
-import { checkKeys, checkOneOf, checkSpan, checkWhole, shown } from '../../core/check.ts'
-import { UsageError } from '../../core/errors.ts'
-import type { Demand } from '../../driver.ts'
+import { checkKeys, checkOneOf, checkSpan, checkWhole, shown } from '../../contract/check.ts'
+import { UsageError } from '../../contract/errors.ts'
+import type { Demand } from '../../contract/driver.ts'
 
 export interface LimiterOptions {
   /** How many in `perMs`. 1 to 1 000 000 000. */
@@ -12,7 +12,7 @@ export interface LimiterOptions {
   readonly burst?: number
   /** Shuts a key that goes on asking. Default: never. Not together with `batch`. */
   readonly penalty?: Penalty
-  /** While the store is out of reach: 'closed' (default) rejects with StoreUnreachableError, 'open' lets all through, uncounted. */
+  /** While the store is silent or refuses to count: 'closed' (default) rejects with its StoreError, 'open' lets all through, uncounted. */
   readonly whenDown?: 'open' | 'closed'
   /** For very hot keys: takes many at once and hands them out in this process. Default: each take asks the store. */
   readonly batch?: Batch

@@ -1,5 +1,5 @@
 /** Those of one process that wait for the same key, first come, first served: only the first of them asks the store. */
-import type { Runtime } from '../../core/runtime.ts'
+import type { Runtime } from '../../contract/runtime.ts'
 import { pause } from '../pause.ts'
 
 export class Turns {

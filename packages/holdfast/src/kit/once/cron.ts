@@ -1,6 +1,7 @@
-/** Five fields of a crontab line, in UTC: minute, hour, day of the month, month, day of the week. */
-import { shown } from '../../core/check.ts'
-import { UsageError } from '../../core/errors.ts'
+/** Five fields of a crontab line: minute, hour, day of the month, month, day of the week; in UTC or in a time zone. */
+import { shown } from '../../contract/check.ts'
+import { UsageError } from '../../contract/errors.ts'
+import { TimeZone } from './time-zone.ts'
 
 interface Field {
   readonly name: string
@@ -9,8 +10,21 @@ interface Field {
   readonly names?: readonly string[]
 }
 
-const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
-const DAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat']
+const MONTHS = [
+  'january',
+  'february',
+  'march',
+  'april',
+  'may',
+  'june',
+  'july',
+  'august',
+  'september',
+  'october',
+  'november',
+  'december',
+]
+const DAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday']
 
 const FIELDS: readonly Field[] = [
   { name: 'minute', min: 0, max: 59 },
@@ -20,82 +34,100 @@ const FIELDS: readonly Field[] = [
   { name: 'day of the week', min: 0, max: 7, names: DAYS },
 ]
 
+const NICKNAMES: Readonly<Record<string, string>> = {
+  '@yearly': '0 0 1 1 *',
+  '@annually': '0 0 1 1 *',
+  '@monthly': '0 0 1 * *',
+  '@weekly': '0 0 * * 0',
+  '@daily': '0 0 * * *',
+  '@midnight': '0 0 * * *',
+  '@hourly': '0 * * * *',
+}
+
 const DAY_MS = 86_400_000
-/** The 29th of February comes at least once in eight years. */
-const DAYS_MAX = 8 * 366 + 1
+const HOUR_MS = 3_600_000
+/** Around a century without a leap year, the 29th of February is a given day of the week only after 40 years. */
+const DAYS_MAX = 41 * 366
+/** No clock is put forward or back by more than this at once. */
+const SHIFT_MS_MAX = 3 * HOUR_MS
 
 export class Cron {
-  readonly #minutes: ReadonlySet<number>
-  readonly #hours: ReadonlySet<number>
+  readonly #zone: TimeZone
+  readonly #minutes: readonly number[]
+  readonly #hours: readonly number[]
   readonly #dates: ReadonlySet<number>
   readonly #months: ReadonlySet<number>
   readonly #weekdays: ReadonlySet<number>
   /** If both are given, either will do, and a field that begins with a star is not: that is how crontab has it. */
   readonly #either: boolean
+  /** Every hour, or every few: then an hour that the clock shows twice counts twice. */
+  readonly #everyHour: boolean
 
-  constructor(text: string) {
-    const parts = typeof text === 'string' ? text.trim().split(/\s+/) : []
+  /** @param timeZone a name such as 'Europe/Berlin'. */
+  constructor(text: string, timeZone = 'UTC') {
+    this.#zone = new TimeZone(timeZone)
+    const fields = typeof text === 'string' ? (NICKNAMES[text.trim().toLowerCase()] ?? text) : ''
+    const parts = fields.trim().split(/\s+/)
     if (parts.length !== FIELDS.length) {
-      throw new UsageError(`cron must be five fields, such as "30 2 * * mon-fri", given ${shown(text)}`)
+      throw new UsageError(`cron must be five fields, such as "30 2 * * mon-fri", or @daily, given ${shown(text)}`)
     }
     const [minutes, hours, dates, months, weekdays] = FIELDS.map((field, i) =>
       readField(field, parts[i] as string, text),
-    )
-    this.#minutes = minutes as Set<number>
-    this.#hours = hours as Set<number>
-    this.#dates = dates as Set<number>
-    this.#months = months as Set<number>
+    ) as [Set<number>, Set<number>, Set<number>, Set<number>, Set<number>]
+    this.#minutes = [...minutes].toSorted(ascending)
+    this.#hours = [...hours].toSorted(ascending)
+    this.#dates = dates
+    this.#months = months
     // Both 0 and 7 are Sunday.
-    this.#weekdays = new Set([...(weekdays as Set<number>)].map((day) => day % 7))
+    this.#weekdays = new Set([...weekdays].map((day) => day % 7))
     this.#either = parts[2]?.startsWith('*') === false && parts[4]?.startsWith('*') === false
+    this.#everyHour = parts[1]?.startsWith('*') === true
     if (this.next(0) === null) throw new UsageError(`cron ${shown(text)} never comes`)
   }
 
-  /** The first time after `ms`, in milliseconds since 1970. */
+  /** The first time after `ms`, in milliseconds since 1970. null: none within 41 years. */
   next(ms: number): number | null {
-    const start = Math.floor(ms / 60_000) * 60_000 + 60_000
-    const firstDay = Math.floor(start / DAY_MS)
+    const localMs = this.#zone.localAt(ms)
+    let best: number | null = null
+    for (const candidateMs of this.#localTimes(localMs - SHIFT_MS_MAX)) {
+      // What the clock shows later can be earlier only by as much as clocks are put back.
+      if (best !== null && candidateMs > this.#zone.localAt(best) + SHIFT_MS_MAX) break
+      for (const at of this.#zone.instantsOf(candidateMs, this.#everyHour)) {
+        if (at > ms && (best === null || at < best)) best = at
+      }
+    }
+    return best
+  }
+
+  /** The last time that is not after `ms`. null: none within 41 years. */
+  last(ms: number): number | null {
+    let backMs = HOUR_MS
+    while (backMs < DAYS_MAX * DAY_MS && (this.next(ms - backMs) ?? Number.POSITIVE_INFINITY) > ms) backMs *= 2
+    let last: number | null = null
+    for (let at = this.next(ms - backMs); at !== null && at <= ms; at = this.next(at)) last = at
+    return last
+  }
+
+  /** What the clock shows when it is time, in order, as if it were UTC. */
+  *#localTimes(fromMs: number): Generator<number> {
+    const firstDay = Math.floor(fromMs / DAY_MS)
     for (let day = firstDay; day < firstDay + DAYS_MAX; day++) {
       if (!this.#hasDay(day)) continue
-      for (const hour of [...this.#hours].toSorted(ascending)) {
-        for (const minute of [...this.#minutes].toSorted(ascending)) {
-          const at = day * DAY_MS + hour * 3_600_000 + minute * 60_000
-          if (at >= start) return at
+      for (const hour of this.#hours) {
+        for (const minute of this.#minutes) {
+          const at = day * DAY_MS + hour * HOUR_MS + minute * 60_000
+          if (at >= fromMs) yield at
         }
       }
     }
-    return null
   }
 
   #hasDay(day: number): boolean {
-    const { month, date } = dateOf(day)
-    if (!this.#months.has(month)) return false
-    // The first of January 1970 was a Thursday.
-    const [isDate, isWeekday] = [this.#dates.has(date), this.#weekdays.has((day + 4) % 7)]
+    const date = new Date(day * DAY_MS)
+    if (!this.#months.has(date.getUTCMonth() + 1)) return false
+    const [isDate, isWeekday] = [this.#dates.has(date.getUTCDate()), this.#weekdays.has(date.getUTCDay())]
     return this.#either ? isDate || isWeekday : isDate && isWeekday
   }
-}
-
-const LENGTHS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
-
-/** The month (from 1) and the day in it, of a day counted from 1970. */
-function dateOf(day: number): { readonly month: number; readonly date: number } {
-  let left = day
-  let year = 1970
-  for (let length = yearLength(year); left >= length; length = yearLength(year)) {
-    left -= length
-    year++
-  }
-  for (const [month, usual] of LENGTHS.entries()) {
-    const length = month === 1 && yearLength(year) === 366 ? 29 : usual
-    if (left < length) return { month: month + 1, date: left + 1 }
-    left -= length
-  }
-  throw new Error(`day ${day} is in no month`)
-}
-
-function yearLength(year: number): number {
-  return (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0 ? 366 : 365
 }
 
 const ascending = (a: number, b: number): number => a - b
@@ -120,7 +152,9 @@ function readField(field: Field, text: string, whole: string): Set<number> {
 
 function number(field: Field, text: string | undefined): number | null {
   if (text === undefined) return null
-  const named = field.names?.indexOf(text.toLowerCase()) ?? -1
-  const value = named >= 0 && text !== '' ? named : /^\d+$/.test(text) ? Number(text) : Number.NaN
+  // By its name, or by the first three letters of it.
+  const lower = text.toLowerCase()
+  const named = field.names?.findIndex((name) => name !== '' && (name === lower || name.slice(0, 3) === lower)) ?? -1
+  const value = named >= 0 ? named : /^\d+$/.test(text) ? Number(text) : Number.NaN
   return value >= field.min && value <= field.max ? value : null
 }

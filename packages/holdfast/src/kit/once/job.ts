@@ -2,13 +2,14 @@
  * A job that runs once per period, whoever comes. What decides is a cell with the period that was run last: it is written
  * before the work begins, so that a period is never run twice, also when the process that ran it has died.
  */
-import { checkName } from '../../core/check.ts'
-import type { Core } from '../../core/core.ts'
-import { diagnostics } from '../../core/diagnostics.ts'
-import type { Held } from '../../core/held.ts'
-import type { LockSettings } from '../../core/options.ts'
+import { checkName } from '../../contract/check.ts'
+import type { Core } from '../../acquire/core.ts'
+import { diagnostics } from '../../contract/events.ts'
+import { AcquireTimeoutError, ClockError } from '../../contract/errors.ts'
+import type { Held } from '../../hold/held.ts'
+import type { LockSettings } from '../../contract/options.ts'
 import { StoreCell } from '../cell.ts'
-import { mutex } from '../mutex.ts'
+import { mutex } from '../../locks/mutex.ts'
 
 /** What is known of a run. Times are milliseconds since 1970, by the clock of the process that ran it. */
 export interface JobRun {
@@ -31,6 +32,26 @@ export interface JobWork {
   readonly signal: AbortSignal
 }
 
+/** As it stands in the store: with what tells it from a run of another. */
+interface StoredRun extends JobRun {
+  readonly id?: string
+}
+
+/** What came of trying to run a period. */
+export type Attempted = 'ran' | 'run by others' | 'busy'
+
+export interface AttemptOptions {
+  /** Run a period again whose process died in the middle. */
+  readonly rerun: boolean
+  /** The beginning of the next period. */
+  readonly untilMs: number
+  /** How long to wait for somebody who runs it, or tries to. 0: not at all. */
+  readonly waitMs: number
+  readonly signal?: AbortSignal
+  /** Names the run: asked again after an outage with the same id, it goes on where it was. */
+  readonly id?: string
+}
+
 /** Where the last run of every job stands, for people. */
 export const JOBS_KEY = 'holdfast/once'
 const JOBS_MAX = 300
@@ -39,7 +60,7 @@ export class Job {
   readonly name: string
   readonly #core: Core
   readonly #settings: LockSettings
-  readonly #cell: StoreCell<JobRun>
+  readonly #cell: StoreCell<StoredRun>
   readonly #key: string
 
   constructor(core: Core, name: string, settings: LockSettings) {
@@ -51,46 +72,81 @@ export class Job {
   }
 
   async lastRun(): Promise<JobRun | null> {
-    return (await this.#cell.read()).value ?? null
+    const { value } = await this.#cell.read()
+    if (value === undefined) return null
+    const { id: _id, ...run } = value
+    return run
   }
 
-  /** Runs the work if nobody has run it for this period or a later one. False: somebody has, or does. */
-  async attempt(periodMs: number, rerun: boolean, work: (work: JobWork) => unknown): Promise<boolean> {
-    const held = await mutex(this.#core, this.#key, this.#settings).tryAcquire()
-    if (held === null) return false
+  /** Runs the work if nobody has run it for this period or a later one. */
+  async attempt(periodMs: number, options: AttemptOptions, work: (work: JobWork) => unknown): Promise<Attempted> {
+    const held = await this.#hold(options)
+    if (held === null) return 'busy'
     try {
-      const { value: last, version } = await this.#cell.read()
-      // Nobody holds the lock but us: a run of this period without an end belongs to a process that died.
-      const isOpen = last === undefined || last.periodMs < periodMs
-      const isDead = last?.periodMs === periodMs && last.endedMs === null
-      if (!isOpen && !(rerun && isDead)) return false
       const { runtime } = this.#core
-      const run: JobRun = {
+      const { rerun, untilMs, id = runtime.randomId() } = options
+      const { value: last, version } = await this.#cell.read()
+      this.#checkClock(untilMs, last)
+      // Nobody holds the lock but us: a run of this period without an end belongs to a process that died, or it is our own:
+      // written down, and the answer was lost.
+      const isOpen = last === undefined || last.periodMs < periodMs
+      const isOurs = last?.periodMs === periodMs && last.id === id
+      const isDead = last?.periodMs === periodMs && last.endedMs === null
+      if (!isOpen && !isOurs && !(rerun && isDead)) return 'run by others'
+      const run: StoredRun = {
         periodMs,
         startedMs: runtime.wallNow(),
         endedMs: null,
         ok: null,
         host: runtime.host,
         pid: runtime.pid,
+        id,
       }
       const written = await this.#cell.write(run, version)
-      if (written === null) return false
+      // Somebody has written without the lock: whoever paused past its lease.
+      if (written === null) return 'busy'
       await this.#show(run)
       held.assertHeld()
       await this.#run(run, written, held, work)
-      return true
+      return 'ran'
     } finally {
       await held.release()
     }
   }
 
-  async #run(run: JobRun, version: bigint, held: Held, work: (work: JobWork) => unknown): Promise<void> {
+  /** null: others have it, and the time is up. */
+  async #hold({ waitMs, signal }: AttemptOptions): Promise<Held | null> {
+    const lock = mutex(this.#core, this.#key, this.#settings)
+    if (waitMs === 0) return lock.tryAcquire()
+    try {
+      return await lock.acquire({ waitMs, ...(signal === undefined ? {} : { signal }) })
+    } catch (error) {
+      if (error instanceof AcquireTimeoutError) return null
+      throw error
+    }
+  }
+
+  /**
+   * A host whose clock is a day ahead runs tomorrow's period, and the job is silent everywhere until tomorrow. Which of the
+   * two clocks is wrong nobody can know here, and to run would be to run twice if it is this one: so it is said aloud.
+   */
+  #checkClock(untilMs: number, last: JobRun | undefined): void {
+    if (last === undefined || last.periodMs <= untilMs) return
+    const aheadMs = last.periodMs - this.#core.runtime.wallNow()
+    const seconds = Math.ceil(aheadMs / 1_000)
+    throw new ClockError(
+      `job ${JSON.stringify(this.name)} is not run: ${last.host} (pid ${last.pid}) has run a period that begins in ${seconds} s by the clock of this host. Set the clock that is wrong; to run the job before then, remove the cell ${JSON.stringify(this.#key)}`,
+      { line: this.#key },
+    )
+  }
+
+  async #run(run: StoredRun, version: bigint, held: Held, work: (work: JobWork) => unknown): Promise<void> {
     let ok = false
     try {
       await work({ held, periodMs: run.periodMs, signal: held.signal })
       ok = true
     } finally {
-      const ended: JobRun = { ...run, endedMs: this.#core.runtime.wallNow(), ok }
+      const ended: StoredRun = { ...run, endedMs: this.#core.runtime.wallNow(), ok }
       try {
         await this.#cell.write(ended, version)
         await this.#show(ended)
@@ -101,7 +157,7 @@ export class Job {
     }
   }
 
-  async #show(run: JobRun): Promise<void> {
+  async #show({ id: _id, ...run }: StoredRun): Promise<void> {
     const all = new StoreCell<Record<string, JobRun>>(this.#core, JOBS_KEY)
     try {
       await all.update((jobs = {}) => {

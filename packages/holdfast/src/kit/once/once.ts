@@ -1,23 +1,31 @@
 /** A job on a schedule, run once per period across all processes that have it. */
-import { checkBoolean, checkFunction, checkKeys, checkWhole, shown } from '../../core/check.ts'
-import type { Core } from '../../core/core.ts'
-import { diagnostics } from '../../core/diagnostics.ts'
-import { UsageError } from '../../core/errors.ts'
-import type { LockOptions, LockSettings } from '../../core/options.ts'
-import type { Cancel } from '../../core/runtime.ts'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { checkBoolean, checkFunction, checkKeys, checkWhole, shown } from '../../contract/check.ts'
+import type { Core } from '../../acquire/core.ts'
+import { diagnostics } from '../../contract/events.ts'
+import { LockLostError, UsageError } from '../../contract/errors.ts'
+import type { LockOptions, LockSettings } from '../../contract/options.ts'
+import type { Cancel } from '../../contract/runtime.ts'
+import { isTransient } from '../../contract/transient.ts'
 import type { Closers } from '../closers.ts'
+import { pause } from '../pause.ts'
 import { Cron } from './cron.ts'
 import { Job, type JobRun, type JobWork } from './job.ts'
 
 export interface OnceOptions extends LockOptions {
   /** The period. It begins at whole multiples of itself since 1970. 1 000 to 31 622 400 000. Either this or `cron`. */
   readonly everyMs?: number
-  /** Five fields as in a crontab, in UTC. */
+  /** Five fields as in a crontab, or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. */
   readonly cron?: string
+  /**
+   * Where the clock of `cron` hangs, such as 'Europe/Berlin'. Default 'UTC'. A time that the clock shows twice counts the
+   * first time only, unless the hour is `*` or a step of it; one that is skipped comes as much later as the clock is put forward.
+   */
+  readonly timeZone?: string
   readonly run: (work: JobWork) => unknown
   /** Run a period again whose process died in the middle. Default false: at most once. */
   readonly rerun?: boolean
-  /** Told what the work, or the store, threw. Default: diagnostics only. */
+  /** Told what the work, or the store, threw, and of a clock that is wrong. Default: diagnostics only. */
   readonly onError?: (error: unknown) => void
 }
 
@@ -27,13 +35,21 @@ export interface Once extends AsyncDisposable {
   /** When it is due next, in milliseconds since 1970. */
   readonly nextMs: number
   lastRun(): Promise<JobRun | null>
-  /** Takes it off the schedule, and waits for a run of this process that is under way. */
+  /** Takes it off the schedule, and waits for a run of this process that is under way, unless that run itself asks. */
   stop(): Promise<void>
 }
 
 const EVERY_MS_MAX = 366 * 86_400_000
 /** The wall clock may be set: it is looked at this often. */
 const LOOK_MS = 60_000
+/** After a failure of the store it is asked again: first after this long, then twice that, up to the limit. */
+const RETRY_MS_MIN = 100
+const RETRY_MS_MAX = 10_000
+
+const STOPPED = new Error('the job was stopped')
+
+/** Which job the caller is a part of: one that stops itself must not wait for its own end. */
+const inside = new AsyncLocalStorage<ScheduledOnce>()
 
 /** The beginning of the period that `ms` is in. */
 export function periodOf(everyMs: number, ms: number): number {
@@ -44,7 +60,7 @@ export function checkEvery(everyMs: unknown): number {
   return checkWhole('everyMs', everyMs, 1_000, EVERY_MS_MAX)
 }
 
-const KEYS: readonly string[] = ['everyMs', 'cron', 'run', 'rerun', 'onError']
+const KEYS: readonly string[] = ['everyMs', 'cron', 'timeZone', 'run', 'rerun', 'onError']
 
 /** What is the job's own, and what is its lock's. */
 export function splitOnce(options: OnceOptions): { readonly own: OnceOptions; readonly lock: LockOptions } {
@@ -65,6 +81,8 @@ export class ScheduledOnce implements Once {
   readonly #job: Job
   readonly #options: OnceOptions
   readonly #next: (ms: number) => number
+  /** Ends the wait for others when the job is stopped. */
+  readonly #stop = new AbortController()
   readonly #onClose = (): Promise<void> => this.stop()
   #nextMs: number
   #cancel: Cancel | null = null
@@ -95,7 +113,8 @@ export class ScheduledOnce implements Once {
     this.#stopped = true
     this.#cancel?.()
     this.#closers.delete(this.#onClose)
-    await this.#running
+    this.#stop.abort(STOPPED)
+    if (inside.getStore() !== this) await this.#running
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -111,12 +130,15 @@ export class ScheduledOnce implements Once {
 
   #look(): void {
     const nowMs = this.#core.runtime.wallNow()
+    const nextMs = this.#next(nowMs)
+    // The clock was put back: the time that was waited for is far off now.
+    if (nextMs < this.#nextMs && nowMs < this.#nextMs) this.#nextMs = nextMs
     if (nowMs < this.#nextMs) {
       this.#arm()
       return
     }
     const periodMs = this.#nextMs
-    this.#nextMs = this.#next(nowMs)
+    this.#nextMs = nextMs
     // A run that takes longer than its period: those that begin meanwhile are passed over, here and everywhere.
     if (this.#running === null) {
       this.#running = this.#run(periodMs).finally(() => {
@@ -126,38 +148,73 @@ export class ScheduledOnce implements Once {
     this.#arm()
   }
 
-  /** Never rejects: nobody awaits it. */
+  /** Until the period has been run, by anybody, or is over. Never rejects: nobody awaits it. */
   async #run(periodMs: number): Promise<void> {
-    const { run, rerun = false, onError } = this.#options
-    try {
-      await this.#job.attempt(periodMs, rerun, run)
-    } catch (error) {
-      diagnostics.failed(this.name, error)
+    const { runtime } = this.#core
+    const untilMs = this.#next(periodMs)
+    const endsAt = runtime.now() + Math.max(0, untilMs - runtime.wallNow())
+    const id = runtime.randomId()
+    let retryMs = RETRY_MS_MIN
+    let began = false
+    let told: string | null = null
+    const work = (given: JobWork): unknown => {
+      began = true
+      return inside.run(this, () => this.#options.run(given))
+    }
+    for (;;) {
       try {
-        onError?.(error)
-      } catch (thrown) {
-        diagnostics.failed(this.name, thrown)
+        const waitMs = Math.max(1, endsAt - runtime.now())
+        const { rerun = false } = this.#options
+        const signal = this.#stop.signal
+        await this.#job.attempt(periodMs, { rerun, untilMs, waitMs, signal, id }, work)
+        return
+      } catch (error) {
+        if (this.#stopped && !began) return
+        const message = error instanceof Error ? error.message : ''
+        if (message !== told) this.#tell(error)
+        told = message
+        // The lock was lost before the work began: nothing has been done yet.
+        if (began || !(isTransient(error) || error instanceof LockLostError)) return
       }
+      // An outage at the tick must not cost the period.
+      if (runtime.now() + retryMs >= endsAt) return
+      try {
+        await pause(runtime, retryMs * (0.5 + runtime.random()), this.#stop.signal)
+      } catch (error) {
+        if (error !== STOPPED) throw error
+        return
+      }
+      retryMs = Math.min(retryMs * 2, RETRY_MS_MAX)
+    }
+  }
+
+  #tell(error: unknown): void {
+    diagnostics.failed(this.name, error)
+    try {
+      this.#options.onError?.(error)
+    } catch (thrown) {
+      diagnostics.failed(this.name, thrown)
     }
   }
 }
 
 function checkOnce(options: OnceOptions): OnceOptions {
-  const { everyMs, cron, run, rerun, onError } = checkKeys('the options of once', options, KEYS)
+  const { everyMs, cron, timeZone, run, rerun, onError } = checkKeys('the options of once', options, KEYS)
   checkFunction('run', run)
   if (rerun !== undefined) checkBoolean('rerun', rerun)
   if (onError !== undefined) checkFunction('onError', onError)
   if ((everyMs === undefined) === (cron === undefined)) {
     throw new UsageError('once needs either everyMs or cron, and not both')
   }
+  if (timeZone !== undefined && cron === undefined) throw new UsageError('timeZone is for cron, and there is none')
   return options
 }
 
-function schedule({ everyMs, cron }: OnceOptions): (ms: number) => number {
+function schedule({ everyMs, cron, timeZone }: OnceOptions): (ms: number) => number {
   if (cron === undefined) {
     const every = checkEvery(everyMs)
     return (ms) => periodOf(every, ms) + every
   }
-  const parsed = new Cron(cron)
-  return (ms) => parsed.next(ms) as number
+  const parsed = new Cron(cron, timeZone)
+  return (ms) => parsed.next(ms) ?? Number.POSITIVE_INFINITY
 }

@@ -3,7 +3,7 @@
  * far more than for what is in it, and those who are answered together go on together: 256 tasks that each lock a
  * name of their own are served by four requests at a time. Nobody waits for company.
  */
-import { type EtcdClient, EtcdProtocolError, type TxnRequest, type TxnResponse } from './client/index.ts'
+import { type EtcdClient, EtcdProtocolError, type TxnRequest, type TxnResponse } from '../../clients/etcd/index.ts'
 import { isRefused } from './leases.ts'
 
 /** etcd takes 128 operations in a transaction, and so many less in those inside as it has itself. */

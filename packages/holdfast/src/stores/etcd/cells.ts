@@ -1,6 +1,6 @@
 /** Compare-and-set cells: the version is the key's mod revision, which rises for the whole cluster and never starts again. */
-import type { CellView, Change } from '../../driver.ts'
-import type { EtcdClient, KeyValue } from './client/index.ts'
+import type { CellView, Change } from '../../contract/driver.ts'
+import type { EtcdClient, KeyValue } from '../../clients/etcd/index.ts'
 import type { Keys } from './keys.ts'
 
 /** How long a removed cell remembers who removed it, so that a repeated removal can be told that it had succeeded. */

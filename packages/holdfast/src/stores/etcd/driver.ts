@@ -1,6 +1,6 @@
 /** The etcd driver: a line is a range of keys, a place is a key on a lease, and its number is the key's create revision. */
-import type { Runtime } from '../../core/runtime.ts'
-import { LockLostError, StoreError, UnsupportedError } from '../../core/errors.ts'
+import type { Runtime } from '../../contract/runtime.ts'
+import { LockLostError, StoreError, UnsupportedError } from '../../contract/errors.ts'
 import {
   type CellView,
   type Change,
@@ -12,26 +12,27 @@ import {
   type Stop,
   type Traits,
   type Wake,
-} from '../../driver.ts'
-import { Batches } from './batches.ts'
-import { Bell } from './bell.ts'
-import { Bundles } from './bundles.ts'
+} from '../../contract/driver.ts'
+import { Batches } from './batch.ts'
+import { BreakWakeups } from './wakeups-breaks.ts'
+import { EnterAll } from './enter-all.ts'
 import { breakLine } from './breaking.ts'
+import { Tombstones } from '../shared/tombstones.ts'
 import { Cells } from './cells.ts'
-import type { EtcdClient } from './client/index.ts'
+import type { EtcdClient } from '../../clients/etcd/index.ts'
 import { type EtcdGuard, type EtcdStore, guardOf, storeToken } from './guard.ts'
-import { Graves } from './graves.ts'
-import { Heirs } from './heirs.ts'
+import { Renaming } from './renaming.ts'
 import type { Keys } from './keys.ts'
 import { isLeaseGone, Leases, mayHaveApplied } from './leases.ts'
 import { leaveById, leavePlace, outlastPlace } from './leaving.ts'
 import { listLines } from './listing.ts'
 import { Look, type Sight } from './look.ts'
 import { placeValue } from './place-value.ts'
-import { type Standing, Standings } from './standing.ts'
-import { Tenures } from './tenures.ts'
+import { Reweighing } from './reweighing.ts'
+import { type OwnPlace, OwnPlaces } from './places.ts'
+import { HoldWakeups } from './wakeups-holds.ts'
 import { Touching } from './touching.ts'
-import { Vigils } from './vigils.ts'
+import { Wakeups } from './wakeups.ts'
 
 export interface EtcdDriverConfig {
   readonly client: EtcdClient
@@ -56,16 +57,17 @@ export class EtcdDriver implements EtcdStore {
   readonly #keys: Keys
   readonly #look: Look
   readonly #batches: Batches
-  readonly #standings: Standings
+  readonly #ownPlaces: OwnPlaces
   readonly #leases: Leases
-  readonly #vigils: Vigils
-  readonly #bell: Bell
-  readonly #tenures: Tenures
+  readonly #wakeups: Wakeups
+  readonly #bell: BreakWakeups
+  readonly #holdWakeups: HoldWakeups
   readonly #touching: Touching
-  readonly #heirs: Heirs
-  readonly #bundles: Bundles
+  readonly #renaming: Renaming
+  readonly #reweighing: Reweighing
+  readonly #together: EnterAll
   readonly #cells: Cells
-  readonly #graves: Graves
+  readonly #tombstones = new Tombstones()
   #closing: Promise<void> | null = null
 
   constructor(config: EtcdDriverConfig) {
@@ -86,24 +88,24 @@ export class EtcdDriver implements EtcdStore {
     this.#keys = config.keys
     this.#look = new Look(this.#keys)
     this.#batches = new Batches(client)
-    this.#standings = new Standings(this.#keys)
-    this.#leases = new Leases(client, runtime, timeoutMs, this.#standings)
-    this.#vigils = new Vigils(client)
-    this.#bell = new Bell(client, this.#keys, this.#standings, this.#vigils)
-    this.#tenures = new Tenures(this.#standings, this.#vigils)
-    this.#touching = new Touching(client, this.#keys, this.#look, this.#leases, this.#standings, this.#vigils)
+    this.#ownPlaces = new OwnPlaces(this.#keys)
+    this.#leases = new Leases(client, runtime, timeoutMs, this.#ownPlaces)
+    this.#wakeups = new Wakeups(client)
+    this.#bell = new BreakWakeups(client, this.#keys, this.#ownPlaces, this.#wakeups)
+    this.#holdWakeups = new HoldWakeups(this.#ownPlaces, this.#wakeups)
+    this.#touching = new Touching(client, this.#keys, this.#look, this.#leases, this.#ownPlaces, this.#wakeups)
     const parts = { client, keys: this.#keys, look: this.#look, runtime }
-    const crew = { leases: this.#leases, standings: this.#standings, vigils: this.#vigils, touching: this.#touching }
-    this.#heirs = new Heirs({ ...parts, ...crew })
-    this.#bundles = new Bundles({ ...parts, ...crew, leave: (entry) => this.leave(entry) })
+    const crew = { leases: this.#leases, ownPlaces: this.#ownPlaces, wakeups: this.#wakeups, touching: this.#touching }
+    this.#renaming = new Renaming({ ...parts, ...crew })
+    this.#reweighing = new Reweighing(client, this.#keys, this.#touching)
+    this.#together = new EnterAll({ ...parts, ...crew, leave: (entry) => this.leave(entry) })
     this.#cells = new Cells(client, this.#keys)
-    this.#graves = new Graves(runtime)
   }
 
   async enter(entry: Entry, wait: boolean): Promise<Place | null> {
-    this.#checkCounting(entry)
+    this.#check(entry)
     const isTry = !wait && entry.capacity === 1
-    if (!wait && !isTry && this.#standings.get(entry.id) === undefined) {
+    if (!wait && !isTry && this.#ownPlaces.get(entry.id) === undefined) {
       if (!(await this.#hasRoom(entry))) return null
     }
     const place = await this.#enter(entry, isTry)
@@ -114,31 +116,37 @@ export class EtcdDriver implements EtcdStore {
   }
 
   async enterAll(entries: readonly Entry[]): Promise<Place[] | null> {
-    for (const entry of entries) this.#checkCounting(entry)
-    return entries.some(({ id }) => this.#graves.has(id)) ? null : this.#bundles.enterAll(entries)
+    for (const entry of entries) this.#check(entry)
+    return entries.some(({ id }) => this.#isDead(id)) ? null : this.#together.enterAll(entries)
   }
 
   rename(entry: Entry, id: string): Promise<Place | null> {
-    return this.#heirs.rename(entry, id)
+    return this.#renaming.rename(entry, id)
+  }
+
+  reweigh(entry: Entry, turn: number): Promise<Place | null> {
+    return this.#reweighing.reweigh(entry, turn)
   }
 
   touch(entries: readonly Entry[]): Promise<(Place | null)[]> {
     this.#bell.listen()
-    this.#tenures.begin()
+    this.#holdWakeups.begin()
     return this.#touching.touch(entries)
   }
 
   async leave(entry: Entry, afterMs = 0): Promise<void> {
-    const standing = this.#standings.remove(entry.id)
-    this.#vigils.drop(entry.id)
+    const standing = this.#ownPlaces.remove(entry.id)
+    this.#wakeups.drop(entry.id)
     // An id that was never answered for may be on its way still: asked for again, it is refused here.
-    if (standing === undefined || standing.token === 0n) this.#graves.bury(entry)
+    if (standing === undefined || standing.token === 0n) this.#tombstones.add(entry, this.#runtime.now(), true)
     if (standing === undefined) return leaveById(this.#client, this.#keys, entry, afterMs)
     this.#leases.release(standing)
-    if (this.#standings.size === 0) this.#bell.rest()
+    if (this.#ownPlaces.size === 0) this.#bell.rest()
     try {
-      if (afterMs > 0) await outlastPlace(this.#client, standing, afterMs)
-      else if (await leavePlace(this.#client, this.#batches, standing, this.#timeoutMs)) this.#standings.gone(standing)
+      if (afterMs > 0) await outlastPlace(this.#client, this.#keys, standing, afterMs)
+      else if (await leavePlace(this.#client, this.#keys, this.#batches, standing, this.#timeoutMs)) {
+        this.#ownPlaces.gone(standing)
+      }
     } catch (error) {
       // Nobody knows whether it still stands; what keeps its lease alive must not keep it.
       this.#leases.retire(standing.lease)
@@ -147,7 +155,7 @@ export class EtcdDriver implements EtcdStore {
   }
 
   watch(line: string, id: string | null, wake: Wake): Stop | Promise<Stop> {
-    return id === null ? this.#vigils.observe(this.#keys.line(line), wake) : this.#vigils.add(id, wake)
+    return id === null ? this.#observe(line, wake) : this.#wakeups.add(id, wake)
   }
 
   list(prefix: string): AsyncGenerator<LineView> {
@@ -164,7 +172,7 @@ export class EtcdDriver implements EtcdStore {
 
   guard(held: { readonly name: string; readonly token: bigint }): EtcdGuard {
     const token = storeToken(held)
-    const standing = this.#standings.of(held.name).find((place) => place.token === token)
+    const standing = this.#ownPlaces.of(held.name).find((place) => place.token === token)
     if (standing !== undefined) return guardOf(held, standing.slot.key)
     throw new LockLostError(`line ${JSON.stringify(held.name)} is not held here with token ${held.token}`, {
       line: held.name,
@@ -176,21 +184,32 @@ export class EtcdDriver implements EtcdStore {
     return this.#closing
   }
 
-  #checkCounting({ line, capacity }: Entry): void {
-    if (this.traits.counting || capacity === 1) return
+  async #observe(line: string, wake: Wake): Promise<Stop> {
+    return this.#wakeups.observe(this.#keys.line(line), wake)
+  }
+
+  /** What this layout has no room for is refused before anything is asked of the store. */
+  #check({ line, capacity }: Entry): void {
+    if (this.traits.counting) return
+    this.#keys.line(line)
+    if (capacity === 1) return
     throw new UnsupportedError('etcd: in the go layout a line has capacity 1: no semaphores, no read locks', { line })
+  }
+
+  #isDead(id: string): boolean {
+    return this.#tombstones.find(id, this.#runtime.now()) === true
   }
 
   async #close(): Promise<void> {
     this.#bell.rest()
-    this.#tenures.close()
+    this.#holdWakeups.close()
     await this.#leases.close()
     await this.#client.close()
   }
 
   async #hasRoom(entry: Entry): Promise<boolean> {
     const { responses } = await this.#client.txn({ success: this.#look.roomOps(entry) })
-    return this.#look.room(entry, responses) !== null
+    return this.#look.rooms([entry], responses)[0] !== null
   }
 
   async #enter(entry: Entry, alone: boolean): Promise<Place | null> {
@@ -198,12 +217,12 @@ export class EtcdDriver implements EtcdStore {
     const timeoutMs = Math.min(this.#timeoutMs, Math.max(entry.ttlMs, 1_000))
     for (let isLeaseNew = false; ; ) {
       const lease = this.#leases.ready(entry.ttlMs) ?? (await this.#leases.fresh(entry.ttlMs))
-      if (this.#graves.has(entry.id)) return null
+      if (this.#isDead(entry.id)) return null
       // Counted from before this request: were it taken from a keep-alive sent after the place was made, a place that was
       // broken in between would be believed in for longer than it stands.
       const { since } = lease
-      const standing = this.#standings.add(entry, lease)
-      this.#tenures.begin()
+      const standing = this.#ownPlaces.add(entry, lease)
+      this.#holdWakeups.begin()
       try {
         const { calm } = standing.slot
         const isShort = alone || calm.isLikely
@@ -235,19 +254,19 @@ export class EtcdDriver implements EtcdStore {
     }
   }
 
-  #entered(standing: Standing, sight: Sight, since: Instant): Place {
+  #entered(standing: OwnPlace, sight: Sight, since: Instant): Place {
     const { entry } = standing
     const { token, ahead, wanted } = sight
     standing.token = token
     standing.modRevision = token
     standing.ahead = ahead
     standing.granted = isGranted(entry, sight)
-    if (!standing.granted) this.#vigils.await(entry.id, standing.slot.keyText, sight)
+    if (!standing.granted) this.#wakeups.await(entry.id, standing.slot.keyText, sight)
     return { token, ahead, recheckMs: null, since, wanted }
   }
 
-  #forget(standing: Standing): void {
-    this.#standings.remove(standing.entry.id)
+  #forget(standing: OwnPlace): void {
+    this.#ownPlaces.remove(standing.entry.id)
     this.#leases.release(standing)
   }
 }

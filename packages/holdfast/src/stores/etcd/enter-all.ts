@@ -1,25 +1,25 @@
 /** Several lines in one transaction: a place in each of them, granted, or in none. */
-import type { Runtime } from '../../core/runtime.ts'
-import { type Entry, isGranted, type Place } from '../../driver.ts'
-import type { Compare, EtcdClient } from './client/index.ts'
+import type { Runtime } from '../../contract/runtime.ts'
+import { type Entry, isGranted, type Place } from '../../contract/driver.ts'
+import type { Compare, EtcdClient, RequestOp } from '../../clients/etcd/index.ts'
 import type { Lease } from './lease.ts'
 import { isLeaseGone, type Leases, mayHaveApplied } from './leases.ts'
-import { absent, type Look, OPS_PER_ROOM } from './look.ts'
+import { absent, type Look, OPS_PER_TXN } from './look.ts'
 import { placeValue } from './place-value.ts'
-import type { Standing, Standings } from './standing.ts'
+import type { OwnPlace, OwnPlaces } from './places.ts'
 import type { Touching } from './touching.ts'
 
-export interface BundlesConfig {
+export interface EnterAllConfig {
   readonly client: EtcdClient
   readonly look: Look
   readonly leases: Leases
-  readonly standings: Standings
+  readonly ownPlaces: OwnPlaces
   readonly touching: Touching
   readonly runtime: Pick<Runtime, 'wallNow'>
   leave(entry: Entry): Promise<void>
 }
 
-/** etcd takes 128 operations in a transaction, and as many compares; each line needs two at most. */
+/** etcd takes 128 operations in a transaction, and as many compares, of which each line needs two at most. */
 const LINES_MAX = 64
 const TRIES_MAX = 4
 
@@ -29,27 +29,29 @@ interface Survey {
   readonly revision: bigint
 }
 
-export class Bundles {
-  readonly #parts: BundlesConfig
+export class EnterAll {
+  readonly #parts: EnterAllConfig
 
-  constructor(parts: BundlesConfig) {
+  constructor(parts: EnterAllConfig) {
     this.#parts = parts
   }
 
   async enterAll(entries: readonly Entry[]): Promise<Place[] | null> {
-    const { standings } = this.#parts
+    const { ownPlaces } = this.#parts
     if (entries.length > LINES_MAX || new Set(entries.map(({ line }) => line)).size < entries.length) return null
-    if (entries.some(({ id }) => standings.get(id) !== undefined)) {
+    if (entries.some(({ id }) => ownPlaces.get(id) !== undefined)) {
       const places = await this.#askAgain(entries)
       if (places !== 'never entered') return places
     }
     // First as if nobody were in any of them; then, if somebody is, on the condition that nobody comes after the look.
     let survey: Survey | null = null
+    const ops = entries.flatMap((entry) => this.#parts.look.roomOps(entry))
+    if (ops.length > OPS_PER_TXN) return null
     for (let tries = 1; tries <= TRIES_MAX; tries++) {
       const places = await this.#enter(entries, survey)
       if (places === 'lease gone') continue
       if (places !== null) return places
-      survey = await this.#survey(entries)
+      survey = await this.#survey(entries, ops)
       if (survey === null) return null
     }
     return null
@@ -68,10 +70,10 @@ export class Bundles {
   }
 
   async #enter(entries: readonly Entry[], survey: Survey | null): Promise<Place[] | null | 'lease gone'> {
-    const { client, leases, standings, runtime } = this.#parts
+    const { client, leases, ownPlaces, runtime } = this.#parts
     const byTtl = new Map<number, Lease>()
     for (const { ttlMs } of entries) if (!byTtl.has(ttlMs)) byTtl.set(ttlMs, await leases.current(ttlMs))
-    const all = entries.map((entry) => standings.add(entry, byTtl.get(entry.ttlMs) as Lease))
+    const all = entries.map((entry) => ownPlaces.add(entry, byTtl.get(entry.ttlMs) as Lease))
     // Counted from before the request, as for a single place.
     const sinces = all.map(({ lease }) => lease.since)
     try {
@@ -106,28 +108,27 @@ export class Bundles {
   }
 
   /** null: one of them has no room. */
-  async #survey(entries: readonly Entry[]): Promise<Survey | null> {
+  async #survey(entries: readonly Entry[], ops: readonly RequestOp[]): Promise<Survey | null> {
     const { client, look } = this.#parts
-    const { responses, header } = await client.txn({ success: entries.flatMap((entry) => look.roomOps(entry)) })
+    const { responses, header } = await client.txn({ success: ops })
     const ahead: number[] = []
-    for (const [i, entry] of entries.entries()) {
-      const weight = look.room(entry, responses.slice(i * OPS_PER_ROOM, (i + 1) * OPS_PER_ROOM))
+    for (const weight of look.rooms(entries, responses)) {
       if (weight === null) return null
       ahead.push(weight)
     }
     return { ahead, revision: header.revision }
   }
 
-  #forget(all: readonly Standing[]): void {
+  #forget(all: readonly OwnPlace[]): void {
     for (const standing of all) {
-      this.#parts.standings.remove(standing.entry.id)
+      this.#parts.ownPlaces.remove(standing.entry.id)
       this.#parts.leases.release(standing)
     }
   }
 }
 
 /** Nobody is in the line; or whoever is was there at the look, since when some may have gone. */
-function condition({ slot: { line, key } }: Standing, survey: Survey | null): Compare[] {
+function condition({ slot: { line, key } }: OwnPlace, survey: Survey | null): Compare[] {
   if (survey === null) return [absent(line.start, line.end)]
   const modRevision = survey.revision + 1n
   return [absent(key), { target: 'mod', result: '<', key: line.start, rangeEnd: line.end, modRevision }]

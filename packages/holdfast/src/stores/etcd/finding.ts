@@ -1,6 +1,6 @@
 /** Finding places by their ids, for those that this process has not entered itself: the id stands in the value. */
-import type { Entry } from '../../driver.ts'
-import type { EtcdClient, KeyValue } from './client/index.ts'
+import type { Entry } from '../../contract/driver.ts'
+import type { EtcdClient, KeyValue } from '../../clients/etcd/index.ts'
 import type { Keys } from './keys.ts'
 import { type PlaceValue, readPlaceValue } from './place-value.ts'
 

@@ -2,24 +2,43 @@
  * The keys of the mutex in etcd's own Go library, as `etcdctl lock NAME` uses it: a place is any key under `NAME/`, the
  * oldest holds. Lines in this layout are shared with such programs; they have capacity 1, and names are taken as they are.
  */
-import { UnsupportedError } from '../../core/errors.ts'
-import type { Entry } from '../../driver.ts'
-import { after, type KeyRange, type Keys, LineLayout, type LineKeys, type PlaceKey } from './keys.ts'
+import { UnsupportedError, UsageError } from '../../contract/errors.ts'
+import type { Entry } from '../../contract/driver.ts'
+import { after, isOwn, type KeyRange, type Keys, LineLayout, type LineKeys, type PlaceKey } from './keys.ts'
 
 export class GoLayout implements Keys {
-  readonly bell: Buffer
-  /** What is no line has no counterpart elsewhere: cells and the bell stay under the prefix. */
+  /** None: it would stay for good, and a lock whose name is the first part of its key would wait for it for ever. */
+  readonly bell = null
+  readonly #prefix: string
+  /** Cells have no counterpart elsewhere: they stay under the prefix. */
   readonly #own: LineLayout
 
   constructor(prefix: string) {
+    this.#prefix = prefix
     this.#own = new LineLayout(prefix)
-    this.bell = this.#own.bell
   }
 
   line(name: string): LineKeys {
     const head = `${name}/`
+    // Whatever stands under the name is a place, and what Holdfast keeps there stays.
+    if (`${this.#prefix}/`.startsWith(head) || isOwn(this.#prefix, name)) {
+      throw new UsageError(
+        `etcd: in the go layout no lock can be named ${JSON.stringify(name)}, since Holdfast's own keys stand under ` +
+          `${JSON.stringify(`${this.#prefix}/`)}; name it otherwise, or give another prefix`,
+        { line: name },
+      )
+    }
     const start = Buffer.from(head)
     return { head, start, end: after(start) }
+  }
+
+  /** Nobody weighs more than another there. */
+  raised(name: string): Buffer {
+    return this.#own.raised(name)
+  }
+
+  raisedLines(prefix: string): KeyRange {
+    return this.#own.raisedLines(prefix)
   }
 
   cell(name: string): Buffer {
@@ -37,7 +56,8 @@ export class GoLayout implements Keys {
   /** Other programs end the key with their lease in hex, we with an id in hex. */
   read(key: Uint8Array): PlaceKey | null {
     const [, name, slot] = /^(.+)\/([0-9a-f]{1,32})$/s.exec(Buffer.from(key).toString()) ?? []
-    return name === undefined || slot === undefined ? null : { name, capacity: 1, weight: 1, slot }
+    if (name === undefined || slot === undefined || isOwn(this.#prefix, name)) return null
+    return { name, capacity: 1, weight: 1, slot }
   }
 
   place(line: LineKeys, { id }: Pick<Entry, 'id'>): string {

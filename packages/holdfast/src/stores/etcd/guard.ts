@@ -1,8 +1,8 @@
 /** The checking side, for data in the same etcd: a write that carries the guard's compare happens only while the place stands. */
-import { UsageError } from '../../core/errors.ts'
-import { ISSUES_PER_PLACE } from '../../core/hold.ts'
-import type { Driver } from '../../driver.ts'
-import type { Compare } from './client/index.ts'
+import { UsageError } from '../../contract/errors.ts'
+import { ISSUES_PER_PLACE } from '../../hold/hold.ts'
+import type { Driver } from '../../contract/driver.ts'
+import type { Compare } from '../../clients/etcd/index.ts'
 
 /** Put it into the transaction that writes what the lock protects: IF these hold THEN write. */
 export interface EtcdGuard {

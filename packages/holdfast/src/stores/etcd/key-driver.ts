@@ -2,19 +2,20 @@
  * The fixed-key recipe as a driver: the lock is one key, and who creates it holds it (`IF create_revision = 0 THEN put`).
  * One key in all and nobody in line: good for tries. Who waits asks again and again, and nobody is first.
  */
-import { UnsupportedError } from '../../core/errors.ts'
-import type { Runtime } from '../../core/runtime.ts'
-import type { CellView, Change, Entry, LineView, Place, Stop, Traits, Wake } from '../../driver.ts'
+import { UnsupportedError } from '../../contract/errors.ts'
+import type { Runtime } from '../../contract/runtime.ts'
+import type { CellView, Change, Entry, LineView, Place, Stop, Traits, Wake } from '../../contract/driver.ts'
 import { placeView } from '../view.ts'
 import { breakKey } from './breaking.ts'
+import { Tombstones } from '../shared/tombstones.ts'
 import { Cells } from './cells.ts'
-import { type EtcdClient, EtcdError, EtcdUnreachableError, type KeyValue } from './client/index.ts'
+import type { EtcdClient, KeyValue } from '../../clients/etcd/index.ts'
 import { type EtcdGuard, type EtcdStore, guardOf } from './guard.ts'
 import { after, escapeName, type Keys, unescapeName } from './keys.ts'
 import type { Lease } from './lease.ts'
-import { isLeaseGone, Leases } from './leases.ts'
+import { isLeaseGone, Leases, mayHaveApplied } from './leases.ts'
 import { timesLeft } from './listing.ts'
-import { Lookout } from './lookout.ts'
+import { LastingWatch } from './lasting-watch.ts'
 import { readPlaceValue } from './place-value.ts'
 
 const KEYS_PER_TXN = 128
@@ -29,10 +30,14 @@ export interface KeyDriverConfig {
   readonly runtime: Pick<Runtime, 'now' | 'wallNow'>
 }
 
-/** What this process may hold: by id, with the lease that it was, or would be, put on. */
+/** What this process holds, or may hold. */
 interface Holding {
   readonly entry: Entry
-  readonly lease: Lease
+  readonly keyText: string
+  /** The lease that it was, or would be, put on. */
+  lease: Lease
+  /** An answer has told that it stands there. */
+  isKnown: boolean
 }
 
 export class KeyDriver implements EtcdStore {
@@ -42,7 +47,11 @@ export class KeyDriver implements EtcdStore {
   readonly #head: string
   readonly #leases: Leases
   readonly #cells: Cells
+  readonly #runtime: KeyDriverConfig['runtime']
+  readonly #tombstones = new Tombstones()
+  /** By id. */
   readonly #holdings = new Map<string, Holding>()
+  readonly #byKey = new Map<string, Set<Holding>>()
   #closing: Promise<void> | null = null
 
   constructor({ client, prefix, keys, timeoutMs, ttlMsMin, runtime }: KeyDriverConfig) {
@@ -59,8 +68,8 @@ export class KeyDriver implements EtcdStore {
     this.#client = client
     this.#head = `${prefix}/key/`
     this.#cells = new Cells(client, keys)
-    // A key here names no id, so nobody can tell whose it is: a lease in doubt is not searched, it lapses.
-    this.#leases = new Leases(client, runtime, timeoutMs, { hasKey: () => true })
+    this.#runtime = runtime
+    this.#leases = new Leases(client, runtime, timeoutMs, { wants: (key, lease) => this.#wants(key, lease) })
   }
 
   async enter(entry: Entry, _wait: boolean): Promise<Place | null> {
@@ -72,20 +81,20 @@ export class KeyDriver implements EtcdStore {
     const key = this.#key(entry.line)
     for (let tries = 1; ; tries++) {
       const lease = this.#leases.ready(entry.ttlMs) ?? (await this.#leases.fresh(entry.ttlMs))
+      if (this.#isDead(entry.id)) return null
       const { since } = lease
-      const value = valueOf(entry)
-      const holding: Holding = { entry, lease }
-      this.#holdings.set(entry.id, holding)
-      lease.places.add(holding)
+      const holding = this.#hang(entry, lease)
       try {
         const { succeeded, responses, header } = await this.#client.txn({
           compare: [{ target: 'create', result: '=', key, createRevision: 0n }],
-          success: [{ put: { key, value, lease: lease.id } }],
+          success: [{ put: { key, value: valueOf(entry), lease: lease.id } }],
           failure: [{ range: { key } }],
         })
-        if (succeeded) return { token: header.revision, ahead: 0, recheckMs: null, since, wanted: false }
-        const kv = responses[0]?.range?.kvs[0]
-        if (kv !== undefined && idOf(kv) === entry.id) return (await this.touch([entry]))[0] ?? null
+        if (succeeded) {
+          holding.isKnown = true
+          return { token: header.revision, ahead: 0, recheckMs: null, since, wanted: true }
+        }
+        if (this.#meet(entry, responses[0]?.range?.kvs[0])) return (await this.touch([entry]))[0] ?? null
         this.#drop(entry.id)
         return null
       } catch (error) {
@@ -93,27 +102,34 @@ export class KeyDriver implements EtcdStore {
           this.#leases.lapsed(lease)
           continue
         }
-        if ((error instanceof EtcdError || error instanceof EtcdUnreachableError) && error.mayHaveApplied) {
-          this.#leases.retire(lease)
-        }
+        if (mayHaveApplied(error)) this.#leases.retire(lease)
+        else if (!holding.isKnown) this.#drop(entry.id)
         throw error
       }
     }
   }
 
   async touch(entries: readonly Entry[]): Promise<(Place | null)[]> {
+    const strangers = entries.filter(({ id }) => this.#holdings.get(id)?.isKnown !== true)
+    for (const [i, kv] of (await this.#look(strangers)).entries()) this.#meet(strangers[i] as Entry, kv)
     const held = entries.map(({ id }) => this.#holdings.get(id))
     // The keep-alives are sent before the look, as in the line layout.
     const renewals = this.#leases.heartbeat(held.filter((holding) => holding !== undefined))
-    const kvs = await this.#look(entries)
+    // A lease with a doubt on it is called by the roll at every heartbeat, to find what nobody wants.
+    const rolls = [...renewals.keys()].filter(({ retired }) => retired)
+    const [kvs] = await Promise.all([
+      this.#look(entries),
+      ...rolls.map((lease) => this.#leases.rollCall(lease, lease.asks.at(-1) ?? lease.since)),
+    ])
     const places: (Place | null)[] = []
     for (const [i, entry] of entries.entries()) {
       const [kv, holding] = [kvs[i], held[i]]
       const since = holding && (await renewals.get(holding.lease))
+      // On another lease it was broken: it weighs until that one lapses, and nobody renews it.
       if (since === undefined || kv === undefined || idOf(kv) !== entry.id || kv.lease !== holding?.lease.id) {
         this.#drop(entry.id)
         places.push(null)
-      } else places.push({ token: kv.createRevision, ahead: 0, recheckMs: null, since, wanted: false })
+      } else places.push({ token: kv.createRevision, ahead: 0, recheckMs: null, since, wanted: true })
     }
     return places
   }
@@ -121,8 +137,11 @@ export class KeyDriver implements EtcdStore {
   async leave(entry: Entry): Promise<void> {
     const key = this.#key(entry.line)
     const holding = this.#drop(entry.id)
+    // An id that was never answered for may be on its way still: asked for again, it is refused here.
+    if (holding?.isKnown !== true) this.#tombstones.add(entry, this.#runtime.now(), true)
     try {
-      // The value holds the id: another's key is never removed, also when its create revision was never told.
+      // The value holds the id: another's key is never removed, also when its create revision was never told. Nor is one that
+      // was broken, whose value says so: it weighs until its lease has run out.
       await this.#client.txn({
         compare: [{ target: 'value', result: '=', key, value: valueOf(entry) }],
         success: [{ deleteRange: { key } }],
@@ -135,7 +154,7 @@ export class KeyDriver implements EtcdStore {
 
   watch(line: string, id: string | null, wake: Wake): Stop | Promise<Stop> {
     if (id !== null) return () => {}
-    const lookout = new Lookout(this.#client, this.#key(line), undefined, () => wake())
+    const lookout = new LastingWatch(this.#client, this.#key(line), undefined, () => wake())
     return lookout.open().then(() => () => lookout.close())
   }
 
@@ -156,7 +175,7 @@ export class KeyDriver implements EtcdStore {
   }
 
   async break(line: string, now: boolean): Promise<number> {
-    return (await breakKey(this.#client, this.#key(line), now)) ? 1 : 0
+    return (await breakKey(this.#client, line, this.#key(line), now)) ? 1 : 0
   }
 
   guard(held: { readonly name: string; readonly token: bigint }): EtcdGuard {
@@ -168,11 +187,51 @@ export class KeyDriver implements EtcdStore {
     return this.#closing
   }
 
+  /** One object for an id, however often it is asked for: its last release must end its doubt on every lease. */
+  #hang(entry: Entry, lease: Lease): Holding {
+    const holding = this.#holdings.get(entry.id) ?? this.#insert(entry, lease)
+    holding.lease = lease
+    lease.places.add(holding)
+    return holding
+  }
+
+  /**
+   * Takes up a place that an earlier request made, on whatever lease that was: its answer was lost, or another thread asked.
+   * Were it dropped instead, it would block its lock for as long as other holds keep that lease alive. False: it is another's.
+   */
+  #meet(entry: Entry, kv: KeyValue | undefined): boolean {
+    if (kv === undefined || idOf(kv) !== entry.id) return false
+    // Broken: to renew the lease that it stands on now would revive it.
+    if (kv.lease === 0n || readPlaceValue(kv.value).broken) return false
+    this.#hang(entry, this.#leases.adopt(kv.lease, entry.ttlMs)).isKnown = true
+    return true
+  }
+
+  #insert(entry: Entry, lease: Lease): Holding {
+    const holding: Holding = { entry, keyText: this.#key(entry.line).toString(), lease, isKnown: false }
+    this.#holdings.set(entry.id, holding)
+    this.#byKey.set(holding.keyText, (this.#byKey.get(holding.keyText) ?? new Set()).add(holding))
+    return holding
+  }
+
+  #wants(key: string, lease: Lease): boolean {
+    for (const holding of this.#byKey.get(key) ?? []) if (lease.places.has(holding)) return true
+    return false
+  }
+
   #drop(id: string): Holding | undefined {
     const holding = this.#holdings.get(id)
+    if (holding === undefined) return undefined
     this.#holdings.delete(id)
-    if (holding !== undefined) this.#leases.release(holding)
+    const all = this.#byKey.get(holding.keyText)
+    all?.delete(holding)
+    if (all?.size === 0) this.#byKey.delete(holding.keyText)
+    this.#leases.release(holding)
     return holding
+  }
+
+  #isDead(id: string): boolean {
+    return this.#tombstones.find(id, this.#runtime.now()) === true
   }
 
   #key(line: string): Buffer {

@@ -2,6 +2,7 @@
  * Where things stand in etcd's key space:
  *
  *     <prefix>/line/<name>/<capacity>/<weight>/<slot>  a place, on its process's lease; whose it is stands in the value
+ *     <prefix>/raised/<name>                           which of its places is heavier than its key says, and for whom
  *     <prefix>/cell/<name>                             a cell
  *     <prefix>/key/<name>                              a lock of the fixed-key recipe
  *     <prefix>/bell                                    the name of the line that was broken last
@@ -9,11 +10,11 @@
  * Weight and capacity stand in the key, so that a look needs no values. In names `/`, `%` and control characters are
  * percent-encoded: no name's keys lie within those of another, and a part of a name is a part of its key.
  */
-import { checkText } from '../../core/check.ts'
-import { StoreError, UsageError } from '../../core/errors.ts'
-import type { Entry } from '../../driver.ts'
+import { checkText } from '../../contract/check.ts'
+import { StoreError, UsageError } from '../../contract/errors.ts'
+import type { Entry } from '../../contract/driver.ts'
 
-const KINDS = ['line', 'cell', 'key', 'bell']
+const KINDS = ['line', 'raised', 'cell', 'key', 'bell']
 
 /** What a place's key says. */
 export interface PlaceKey {
@@ -40,8 +41,13 @@ const AFTER_SLASH = '0'
 
 /** How lines are laid out in keys: Holdfast's own way, or one that is shared with other programs. */
 export interface Keys {
-  readonly bell: Buffer
+  /** null: this layout has none. */
+  readonly bell: Buffer | null
   line(name: string): LineKeys
+  /** Where it stands that a place of this line has become heavier. */
+  raised(name: string): Buffer
+  /** The same of all lines whose names begin so. */
+  raisedLines(prefix: string): KeyRange
   cell(name: string): Buffer
   /** All lines whose names begin so. */
   lines(prefix: string): KeyRange
@@ -61,10 +67,12 @@ type Share = Pick<Entry, 'capacity' | 'weight' | 'id'>
 export class LineLayout implements Keys {
   readonly bell: Buffer
   readonly #line: string
+  readonly #raised: string
   readonly #cell: string
 
   constructor(prefix: string) {
     this.#line = `${prefix}/line/`
+    this.#raised = `${prefix}/raised/`
     this.#cell = `${prefix}/cell/`
     this.bell = Buffer.from(`${prefix}/bell`)
   }
@@ -73,6 +81,15 @@ export class LineLayout implements Keys {
     const stem = this.#line + escapeName(name)
     const head = `${stem}/`
     return { head, start: Buffer.from(head), end: Buffer.from(stem + AFTER_SLASH) }
+  }
+
+  raised(name: string): Buffer {
+    return Buffer.from(this.#raised + escapeName(name))
+  }
+
+  raisedLines(prefix: string): KeyRange {
+    const start = this.raised(prefix)
+    return { start, end: after(start) }
   }
 
   cell(name: string): Buffer {
@@ -119,6 +136,11 @@ export function checkPrefix(prefix: unknown): string {
   const bad = text.split('/').find((part) => KINDS.includes(part))
   if (bad !== undefined) throw new UsageError(`prefix must not have a part named ${bad}, given ${JSON.stringify(text)}`)
   return text
+}
+
+/** Whether a key, or what it begins with, is among those that Holdfast keeps under this prefix. */
+export function isOwn(prefix: string, key: string): boolean {
+  return KINDS.some((kind) => `${key}/`.startsWith(`${prefix}/${kind}/`))
 }
 
 /** The first key past all that begin with these bytes. */

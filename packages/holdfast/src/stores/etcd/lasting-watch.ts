@@ -1,10 +1,10 @@
 /** A watch on a key or a range that is opened again whenever it ends, until it is closed. */
-import { ClosedError } from '../../core/errors.ts'
-import type { EtcdClient, WatchEvent, Watcher } from './client/index.ts'
+import { ClosedError } from '../../contract/errors.ts'
+import type { EtcdClient, WatchEvent, Watcher } from '../../clients/etcd/index.ts'
 
 const REOPEN_MS = 1_000
 
-export class Lookout {
+export class LastingWatch {
   readonly #client: EtcdClient
   readonly #key: Buffer
   readonly #rangeEnd: Buffer | undefined

@@ -1,5 +1,5 @@
 /** One etcd lease of this process: since when its ttl counts, and which places hang on it. */
-import type { Entry, Instant } from '../../driver.ts'
+import type { Entry, Instant } from '../../contract/driver.ts'
 
 /** What hangs on a lease. */
 export interface Hanging {

@@ -2,19 +2,19 @@
  * The leases of this process: one for all places of a ttl, kept alive on one stream.
  * Renewal is asked for by whoever needs it (a heartbeat, an enter); without anybody asking, a lease lapses.
  */
-import type { Runtime } from '../../core/runtime.ts'
-import { instant } from '../../core/validity.ts'
-import { StoreUnreachableError } from '../../core/errors.ts'
-import type { Entry, Instant } from '../../driver.ts'
+import type { Runtime } from '../../contract/runtime.ts'
+import { instant } from '../../contract/validity.ts'
+import { StoreUnreachableError } from '../../contract/errors.ts'
+import type { Entry, Instant } from '../../contract/driver.ts'
 import {
   EtcdError,
   EtcdUnreachableError,
   type EtcdClient,
   type KeepAlive,
   type KeepAliveReply,
-} from './client/index.ts'
+} from '../../clients/etcd/index.ts'
+import { within } from '../shared/deadline.ts'
 import { type Hanging, Lease } from './lease.ts'
-import type { Standings } from './standing.ts'
 
 // Shares of the ttl. Core sends heartbeats at a third; what is nearly as old is renewed then, what is younger is not.
 const REFRESH = 0.1
@@ -22,11 +22,16 @@ const STALE = 0.25
 const ROLL_CALL_FRESH_MS = 1_000
 const NOT_FOUND = 5
 
+/** Whether a key that hangs on a lease of this process is that of a place that somebody here wants. */
+export interface Wanted {
+  wants(key: string, lease: Lease): boolean
+}
+
 export class Leases {
   readonly #client: EtcdClient
   readonly #runtime: Pick<Runtime, 'now' | 'wallNow'>
   readonly #timeoutMs: number
-  readonly #standings: Pick<Standings, 'hasKey'>
+  readonly #wanted: Wanted
   readonly #keepAlive: KeepAlive
   /** By whole seconds asked for. */
   readonly #current = new Map<number, Lease>()
@@ -34,16 +39,11 @@ export class Leases {
   readonly #byId = new Map<bigint, Lease>()
   readonly #waiting = new Map<Lease, { resolve(since: Instant): void; reject(error: Error): void }>()
 
-  constructor(
-    client: EtcdClient,
-    runtime: Pick<Runtime, 'now' | 'wallNow'>,
-    timeoutMs: number,
-    standings: Pick<Standings, 'hasKey'>,
-  ) {
+  constructor(client: EtcdClient, runtime: Pick<Runtime, 'now' | 'wallNow'>, timeoutMs: number, wanted: Wanted) {
     this.#client = client
     this.#runtime = runtime
     this.#timeoutMs = timeoutMs
-    this.#standings = standings
+    this.#wanted = wanted
     this.#keepAlive = client.keepAlive({
       onReply: (reply) => this.#onReply(reply),
       // Broken streams are replaced and the question asked again; only a refusal ends it before its time.
@@ -194,28 +194,22 @@ export class Leases {
     return lease
   }
 
-  #ask(lease: Lease): Promise<Instant> {
+  async #ask(lease: Lease): Promise<Instant> {
     const timeoutMs = Math.min(this.#timeoutMs, Math.max(lease.ttlMs, 1_000))
-    return new Promise<Instant>((resolve, reject) => {
-      const settled = (): void => {
-        clearTimeout(timer)
-        this.#waiting.delete(lease)
-        lease.renewal = null
-      }
-      const timer = setTimeout(() => {
-        settled()
-        reject(new StoreUnreachableError(`etcd: a keep-alive got no answer in ${timeoutMs} ms`))
-      }, timeoutMs)
-      // A hold must not keep its process alive; whoever waits for a lock has a timer of core's that does.
-      timer.unref()
-      this.#waiting.set(lease, {
-        resolve: (since) => (settled(), resolve(since)),
-        reject: (error) => (settled(), reject(error)),
-      })
-      lease.asks.push(instant(this.#runtime))
-      // So soon another member is asked, while the lease still has most of its time.
-      this.#keepAlive.send(lease.id, Math.min(2_000, Math.max(500, lease.ttlMs / 4)))
+    const late = (): Error => new StoreUnreachableError(`etcd: a keep-alive got no answer in ${timeoutMs} ms`)
+    const answer = new Promise<Instant>((resolve, reject) => {
+      this.#waiting.set(lease, { resolve, reject })
     })
+    lease.asks.push(instant(this.#runtime))
+    // So soon another member is asked, while the lease still has most of its time.
+    this.#keepAlive.send(lease.id, Math.min(2_000, Math.max(500, lease.ttlMs / 4)))
+    try {
+      // In the background: a hold must not keep its process alive; whoever waits for a lock has a timer of core's that does.
+      return await within(answer, performance.now() + timeoutMs, late, true)
+    } finally {
+      this.#waiting.delete(lease)
+      lease.renewal = null
+    }
   }
 
   #onReply(reply: KeepAliveReply): void {
@@ -244,19 +238,19 @@ export class Leases {
     if (!lease.own) return
     const strays = new Set<string>()
     for (const key of present) {
-      if (this.#standings.hasKey(key)) continue
+      if (this.#wanted.wants(key, lease)) continue
       if (!lease.strays.has(key)) strays.add(key)
       // In the background; what fails is found again by the next roll call.
-      else this.#remove(key).then(undefined, nobodyWaits)
+      else this.#remove(key, lease).then(undefined, nobodyWaits)
     }
     lease.strays = strays
   }
 
   /** Just what stands there now: a moment later the key may be that of a place that somebody wants. */
-  async #remove(keyText: string): Promise<void> {
+  async #remove(keyText: string, lease: Lease): Promise<void> {
     const key = Buffer.from(keyText)
     const kv = (await this.#client.range({ key, keysOnly: true })).kvs[0]
-    if (kv === undefined || this.#standings.hasKey(keyText)) return
+    if (kv === undefined || kv.lease !== lease.id || this.#wanted.wants(keyText, lease)) return
     const compare = [{ target: 'mod', result: '=', key, modRevision: kv.modRevision }] as const
     await this.#client.txn({ compare, success: [{ deleteRange: { key } }] })
   }

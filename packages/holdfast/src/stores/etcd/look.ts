@@ -1,10 +1,20 @@
 /** What is asked of etcd about a line, and what its answers mean. */
-import { CapacityMismatchError, StoreError } from '../../core/errors.ts'
-import { type Entry, isGranted } from '../../driver.ts'
-import type { Compare, KeyValue, RangeRequest, RequestOp, ResponseOp, TxnRequest, TxnResponse } from './client/index.ts'
+import { StoreError } from '../../contract/errors.ts'
+import { type Entry, isGranted } from '../../contract/driver.ts'
+import { capacityError } from '../shared/capacity.ts'
+import type {
+  Compare,
+  KeyValue,
+  RangeRequest,
+  RequestOp,
+  ResponseOp,
+  TxnRequest,
+  TxnResponse,
+} from '../../clients/etcd/index.ts'
 import type { Keys, LineKeys } from './keys.ts'
 import type { Lease } from './lease.ts'
-import type { Standing } from './standing.ts'
+import { type Onlooker, type Raise, readRaise, weightFor } from './raise.ts'
+import type { OwnPlace } from './places.ts'
 
 /** Where a place stands, as of one revision. */
 export interface Sight {
@@ -20,6 +30,8 @@ export interface Sight {
   /** Nobody is in front of those: when one of them goes, it may be this one's turn. */
   readonly isNext: boolean
   readonly revision: bigint
+  /** It has become heavier than it was entered. */
+  readonly raise: Raise | null
 }
 
 /** No place was put. */
@@ -32,11 +44,20 @@ export interface Refusal {
 
 type Share = Pick<Entry, 'weight' | 'capacity'>
 
-/** What is asked about one place; etcd takes 128 operations in a transaction. */
-const OPS_PER_LOOK = 2
-/** What is asked about one line. */
-export const OPS_PER_ROOM = 2
-export const LOOKS_PER_TXN: number = Math.floor(128 / OPS_PER_LOOK)
+/** A place as it was when it was asked about: its standing may change before the answer comes. */
+export type Asked = Readonly<Pick<OwnPlace, 'entry' | 'slot' | 'token' | 'granted' | 'raise'>>
+
+/** Who weighs what is in front of it. */
+interface Weigher extends Share, Onlooker {}
+
+/** What etcd takes in a transaction. */
+export const OPS_PER_TXN = 128
+/** What is asked about one place at most. */
+const OPS_PER_LOOK = 3
+export const LOOKS_PER_TXN: number = Math.floor(OPS_PER_TXN / OPS_PER_LOOK)
+
+/** Comes after everybody. */
+const NEWCOMER: Onlooker = { token: 2n ** 63n, granted: false }
 
 export class Look {
   readonly #keys: Keys
@@ -49,30 +70,32 @@ export class Look {
    * Joins the line if nobody stands there: a compare and a put, no more than a bare key would take. Who would not go
    * behind others asks why, if it failed.
    */
-  aloneTxn({ slot: { line, key } }: Standing, lease: Lease, value: Buffer, asksWhy: boolean): TxnRequest {
+  aloneTxn({ slot: { line, key } }: OwnPlace, lease: Lease, value: Buffer, asksWhy: boolean): TxnRequest {
     const compare = [absent(line.start, line.end)]
     const success = [{ put: { key, value, lease: lease.id } }]
     return asksWhy ? { compare, success, failure: [ownKey(key), anybody(line)] } : { compare, success }
   }
 
   /** Joins the line behind all who stand there, in one step with the look in front, unless it has another capacity. */
-  behindTxn({ entry, slot: { line, bounds, key } }: Standing, lease: Lease, value: Buffer): TxnRequest {
+  behindTxn({ entry, slot: { line, bounds, key } }: OwnPlace, lease: Lease, value: Buffer): TxnRequest {
     const compare = [absent(key)]
     if (bounds !== null) compare.push(absent(line.start, bounds.start), absent(bounds.end, line.end))
     return {
       compare,
       // What was put in the same step is the newest of all: it comes first, before the nearest in front.
-      success: [{ put: { key, value, lease: lease.id } }, nearest(line, entry, {}, 1)],
+      success: [{ put: { key, value, lease: lease.id } }, nearest(line, entry, {}, 1), ...this.#raiseOps(entry)],
       failure: [ownKey(key), anybody(line)],
     }
   }
 
   /** What the answer to either says: where the place that was put stands; or, if none was put, who stands there. */
-  entered({ entry }: Standing, lease: Lease, { succeeded, responses, header }: TxnResponse): Sight | Refusal {
+  entered({ entry }: OwnPlace, lease: Lease, { succeeded, responses, header }: TxnResponse): Sight | Refusal {
     if (!succeeded) return { isThere: found(responses[0]).length > 0, other: responses[1] }
     const { revision } = header
     const front = found(responses[1]).filter((kv) => kv.createRevision < revision)
-    return { token: revision, leaseId: lease.id, wanted: false, revision, ...this.#weigh(entry, front) }
+    const raise = readRaise(found(responses[2])[0])
+    const weighed = this.#weigh({ ...NEWCOMER, weight: entry.weight, capacity: entry.capacity }, front, raise)
+    return { token: revision, leaseId: lease.id, wanted: false, revision, raise: null, ...weighed }
   }
 
   /** Refuses a line that others use with another capacity; `response` names one of its places. */
@@ -81,62 +104,132 @@ export class Look {
     if (kv === undefined) return
     const capacity = this.#keys.read(kv.key)?.capacity
     if (capacity === entry.capacity) return
-    const line = JSON.stringify(entry.line)
-    if (capacity === undefined) throw new StoreError(`etcd: a key that is none of Holdfast's stands in line ${line}`)
-    throw new CapacityMismatchError(
-      `line ${line} has capacity ${capacity} while it is in use, asked for ${entry.capacity}`,
-      { line: entry.line },
-    )
+    if (capacity !== undefined) throw capacityError(entry, capacity)
+    throw new StoreError(`etcd: a key that is none of Holdfast's stands in line ${JSON.stringify(entry.line)}`)
   }
 
-  /** For each place: its own key, and the nearest in front. */
-  lookTxn(standings: readonly Standing[]): TxnRequest {
+  /**
+   * For each place: its own key, and the nearest in front. One that was raised also asks for those granted beside it, and one
+   * that is granted for the whole line, if others may be granted beside it: those that don't fit wait.
+   */
+  lookTxn(asked: readonly Asked[]): TxnRequest {
     return {
-      success: standings.flatMap(({ entry, slot: { line, key }, token }) => [
-        ownKey(key),
-        nearest(line, entry, { maxCreateRevision: token - 1n }),
-      ]),
+      success: asked.flatMap((place) => {
+        const { entry, slot, token, raise } = place
+        const { line, key } = slot
+        const front =
+          raise !== null
+            ? nearest(line, { ...entry, weight: raise.weight }, { maxCreateRevision: raise.beside ?? token }, 1)
+            : asksForAll(place)
+              ? newest(line, {}, entry.capacity + 1)
+              : nearest(line, entry, { maxCreateRevision: token - 1n })
+        return [ownKey(key), front, ...this.#raiseOps(entry)]
+      }),
     }
   }
 
-  /** What the answer says of the place that was asked about as number `at`; null: it is gone. */
-  sight({ entry, token }: Standing, at: number, { responses, header: { revision } }: TxnResponse): Sight | null {
-    const [own, ahead] = responses.slice(at * OPS_PER_LOOK, (at + 1) * OPS_PER_LOOK)
+  /** What the answer says of each place, as it was when it was asked about; null: it is gone. */
+  sights(asked: readonly Asked[], { responses, header: { revision } }: TxnResponse): (Sight | null)[] {
+    let at = 0
+    return asked.map((place) => {
+      const [own, ahead] = responses.slice(at, at + 2)
+      at += 2
+      const raise = isLight(place.entry) ? null : readRaise(found(responses[at++])[0])
+      return this.#sight(place, own, ahead, raise, revision)
+    })
+  }
+
+  #sight(
+    asked: Asked,
+    own: ResponseOp | undefined,
+    ahead: ResponseOp | undefined,
+    raise: Raise | null,
+    revision: bigint,
+  ): Sight | null {
+    const { entry, token, granted } = asked
     const [mine] = found(own)
     if (mine === undefined || mine.createRevision !== token) return null
-    const front = found(ahead)
-    // The count is of all keys in the line. Those in front may be more than were asked for: then it is blocked, and who
-    // stands behind a place that is blocked is nobody's concern.
-    const wanted = ahead?.range?.more !== true && (ahead?.range?.count ?? 0) > front.length + 1
-    return { token, leaseId: mine.lease, wanted, revision, ...this.#weigh(entry, front) }
+    const isRaised = raise?.token === token
+    const isWhole = asked.raise === null && asksForAll(asked)
+    const others = found(ahead).filter(({ createRevision }) => createRevision !== token)
+    const front = isWhole ? others.filter(({ createRevision }) => createRevision < token) : others
+    const wanted = raise !== null || (isWhole ? this.#isFull(entry, ahead) : hasMore(ahead, front.length + 1))
+    const weight = isRaised ? raise.weight : entry.weight
+    const weighed = this.#weigh({ token, granted, weight, capacity: entry.capacity }, front, raise)
+    const sight = { token, leaseId: mine.lease, wanted, revision, raise: isRaised ? raise : null, ...weighed }
+    // Nobody knows yet who was granted beside it: it can't be alone.
+    return isRaised && raise.beside === null ? { ...sight, ahead: Math.max(sight.ahead, 1) } : sight
+  }
+
+  /** Those in the line weigh more than it has room for: the last of them waits. */
+  #isFull({ capacity }: Share, whole: ResponseOp | undefined): boolean {
+    if (hasMore(whole, found(whole).length)) return true
+    let used = 0
+    for (const { key } of found(whole)) {
+      used += this.#keys.weight(Buffer.from(key.buffer, key.byteOffset, key.length).toString())
+    }
+    return used > capacity
   }
 
   /** Asks whether there is room, for one who only asks: all who stand in the line are in front. */
   roomOps(entry: Entry): RequestOp[] {
     const line = this.#keys.line(entry.line)
-    return [nearest(line, entry), anybody(line)]
+    return [nearest(line, entry), anybody(line), ...this.#raiseOps(entry)]
   }
 
-  /** The weight in front of one who would enter now; null: there is no room. */
-  room(entry: Entry, responses: readonly ResponseOp[]): number | null {
-    this.checkCapacity(entry, responses[1])
-    const { ahead } = this.#weigh(entry, found(responses[0]))
-    return isGranted(entry, { ahead }) ? ahead : null
+  /** The weight in front of one who would enter now, of each entry that was asked for; null: there is no room. */
+  rooms(entries: readonly Entry[], responses: readonly ResponseOp[]): (number | null)[] {
+    let at = 0
+    return entries.map((entry) => {
+      const [front, one] = responses.slice(at, at + 2)
+      at += 2
+      this.checkCapacity(entry, one)
+      const raise = isLight(entry) ? null : readRaise(found(responses[at++])[0])
+      const { ahead } = this.#weigh(
+        { ...NEWCOMER, weight: entry.weight, capacity: entry.capacity },
+        found(front),
+        raise,
+      )
+      return isGranted(entry, { ahead }) ? ahead : null
+    })
   }
 
-  #weigh(share: Share, front: readonly KeyValue[]): Pick<Sight, 'ahead' | 'front' | 'blockers' | 'isNext'> {
+  /** Where it stands that somebody in this line has become heavier. */
+  #raiseOps(entry: Entry): RequestOp[] {
+    return isLight(entry) ? [] : [{ range: { key: this.#keys.raised(entry.line) } }]
+  }
+
+  #weigh(
+    weigher: Weigher,
+    front: readonly KeyValue[],
+    raise: Raise | null,
+  ): Pick<Sight, 'ahead' | 'front' | 'blockers' | 'isNext'> {
     const blockers: string[] = []
     let ahead = 0
-    for (const { key } of front) {
-      const text = Buffer.from(key.buffer, key.byteOffset, key.length).toString()
-      ahead += this.#keys.weight(text)
-      blockers.push(text)
-      if (!isGranted(share, { ahead })) {
+    for (const kv of front) {
+      ahead += weightFor(this.#keys, kv, raise, weigher)
+      blockers.push(Buffer.from(kv.key.buffer, kv.key.byteOffset, kv.key.length).toString())
+      if (!isGranted(weigher, { ahead })) {
         return { ahead, front: front.length, blockers, isNext: blockers.length === front.length }
       }
     }
     return { ahead, front: front.length, blockers: [], isNext: false }
   }
+}
+
+/** A granted place beside which others may be granted: who stands behind it need not wait. */
+function asksForAll({ entry, granted }: Asked): boolean {
+  return granted && entry.weight < entry.capacity
+}
+
+/** There are more in the line than these; etcd counts all of its keys, whatever was asked for. */
+function hasMore(response: ResponseOp | undefined, count: number): boolean {
+  return response?.range?.more === true || (response?.range?.count ?? 0) > count
+}
+
+/** In a line for one nobody can get heavier. */
+function isLight({ capacity }: Pick<Entry, 'capacity'>): boolean {
+  return capacity === 1
 }
 
 /** Absent, for one key or a whole range: no key has a create revision, which is never 0. */

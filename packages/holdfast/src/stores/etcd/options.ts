@@ -1,14 +1,19 @@
 /** What the etcd driver takes: a URL, or options that name the members. */
-import { checkKeys, checkOneOf, checkWhole, shown } from '../../core/check.ts'
-import { UsageError } from '../../core/errors.ts'
-import type { Runtime } from '../../core/runtime.ts'
-import { parseStoreUrl } from '../../store-url.ts'
+import { checkKeys, checkOneOf, checkWhole, shown } from '../../contract/check.ts'
+import { UsageError } from '../../contract/errors.ts'
+import type { Runtime } from '../../contract/runtime.ts'
+import { parseStoreUrl, type StoreUrl } from '../../store-url.ts'
+import { tlsFiles } from '../shared/tls-files.ts'
 import { system } from '../../system.ts'
-import type { EtcdClientOptions, EtcdTls } from './client/index.ts'
+import type { EtcdClientOptions, EtcdTls } from '../../clients/etcd/index.ts'
 import { checkPrefix } from './keys.ts'
+import { store as opener } from './open.ts'
 
 export interface EtcdOptions {
-  /** `etcd://[user:password@]h1:2379,h2`, or `etcds://…` for TLS. Instead of `endpoints`, `user` and `password`. */
+  /**
+   * `etcd://[user:password@]h1:2379,h2`, or `etcds://…` for TLS. Instead of `endpoints`, `user` and `password`. It may end
+   * with `?layout=go`, `prefix`, `connectTimeoutMs`, and with `ca`, `cert` and `key`: files of certificates and a key.
+   */
   readonly url?: string | URL
   /** `http://host:2379` or `https://host:2379`, at least one; the port defaults to 2379. */
   readonly endpoints?: readonly string[]
@@ -43,24 +48,30 @@ export interface EtcdSettings {
   readonly runtime: Pick<Runtime, 'now' | 'wallNow'>
 }
 
+/** Of the options of Holdfast those that concern the store itself. */
+const OF_THE_STORE = ['prefix', 'connectTimeoutMs']
+
 const KEYS = ['url', 'endpoints', 'user', 'password', 'tls', 'prefix', 'layout', 'timeoutMs', 'runtime']
 const TIMEOUT_MS = 5_000
 
 export function resolveEtcd(given: string | URL | EtcdOptions): EtcdSettings {
   const options: EtcdOptions = typeof given === 'string' || given instanceof URL ? { url: given } : given
   checkKeys('etcd options', options, KEYS)
-  const { url, tls, timeoutMs = TIMEOUT_MS, runtime = system } = options
-  checkWhole('timeoutMs', timeoutMs, 1, 600_000)
+  const { url, runtime = system } = options
   if (url !== undefined && (options.endpoints ?? options.user ?? options.password) !== undefined) {
     throw new UsageError('etcd options: give either url, or endpoints with user and password')
   }
-  const store = url === undefined ? undefined : parseStoreUrl(String(url), ['etcd', 'etcds'])
+  const store = url === undefined ? undefined : readUrl(String(url))
+  const { layout = 'line' } = { ...store?.settings, ...options }
+  const tls = options.tls ?? (store === undefined ? undefined : tlsFiles(store, 'etcd', 'etcds'))
+  const timeoutMs = options.timeoutMs ?? store?.options.connectTimeoutMs ?? TIMEOUT_MS
+  checkWhole('timeoutMs', timeoutMs, 1, 600_000)
   const access = store === undefined ? options : readAddress(store.scheme, store.rest)
   const { endpoints, user, password } = access
   if (endpoints === undefined) throw new UsageError('etcd options: url or endpoints must be given')
   const prefix = checkPrefix(options.prefix ?? store?.options.prefix ?? 'holdfast')
   return {
-    layout: checkOneOf('layout', options.layout ?? 'line', LAYOUTS),
+    layout: checkOneOf('layout', layout, LAYOUTS),
     client: {
       endpoints,
       timeoutMs,
@@ -72,6 +83,13 @@ export function resolveEtcd(given: string | URL | EtcdOptions): EtcdSettings {
     timeoutMs,
     runtime,
   }
+}
+
+function readUrl(url: string): StoreUrl {
+  const store = parseStoreUrl(url, [opener])
+  const stray = Object.keys(store.options).find((name) => !OF_THE_STORE.includes(name))
+  if (stray === undefined) return store
+  throw new UsageError(`${stray} is no option of the etcd store: give it to holdfast(), or give holdfast() the URL`)
 }
 
 /** Reads `//[user:password@]h1[:port],h2[:port]`. What it refuses it doesn't repeat, since there may be a password in it. */

@@ -1,13 +1,14 @@
 /** The places that this process has entered, or may have: each under its id until it is left. */
-import type { Entry } from '../../driver.ts'
+import type { Entry } from '../../contract/driver.ts'
 import type { Keys } from './keys.ts'
 import type { Lease } from './lease.ts'
-import { type Slot, Slots } from './slots.ts'
+import type { Raise } from './raise.ts'
+import { type ReusedKey, ReusedKeys } from './reused-keys.ts'
 
 /** One place of this process. */
-export interface Standing {
+export interface OwnPlace {
   readonly entry: Entry
-  readonly slot: Slot
+  readonly slot: ReusedKey
   lease: Lease
   /** The create revision; 0n while no answer has told it. */
   token: bigint
@@ -19,15 +20,19 @@ export interface Standing {
   ahead: number
   /** Once true it stays true while the place lives. */
   granted: boolean
+  /** It has become heavier than it was entered, as last seen. */
+  raise: Raise | null
 }
 
-export class Standings {
-  readonly #slots: Slots
-  readonly #byId = new Map<string, Standing>()
-  readonly #byKey = new Map<string, Standing>()
+export class OwnPlaces {
+  readonly #keys: Keys
+  readonly #slots: ReusedKeys
+  readonly #byId = new Map<string, OwnPlace>()
+  readonly #byKey = new Map<string, OwnPlace>()
 
   constructor(keys: Keys) {
-    this.#slots = new Slots(keys)
+    this.#keys = keys
+    this.#slots = new ReusedKeys(keys)
   }
 
   get size(): number {
@@ -35,39 +40,39 @@ export class Standings {
   }
 
   /** All of them. */
-  [Symbol.iterator](): IterableIterator<Standing> {
+  [Symbol.iterator](): IterableIterator<OwnPlace> {
     return this.#byId.values()
   }
 
   /** All places of a line. */
-  of(line: string): Standing[] {
+  of(line: string): OwnPlace[] {
     return [...this].filter(({ entry }) => entry.line === line)
   }
 
-  get(id: string): Standing | undefined {
+  get(id: string): OwnPlace | undefined {
     return this.#byId.get(id)
   }
 
-  /** Whether a key is that of a place that somebody here wants. */
-  hasKey(key: string): boolean {
-    return this.#byKey.has(key)
+  /** Whether a key is that of a place that somebody here wants. What is no place goes with the place it belongs to. */
+  wants(key: string): boolean {
+    return this.#byKey.has(key) || this.#keys.read(Buffer.from(key)) === null
   }
 
   /** The place of this id, on this lease; an earlier request may have put it on another one. */
-  add(entry: Entry, lease: Lease): Standing {
+  add(entry: Entry, lease: Lease): OwnPlace {
     const standing = this.#byId.get(entry.id) ?? this.#insert(entry, this.#slots.take(entry), lease)
     return this.#hang(standing, lease)
   }
 
   /** The same for a place that is there already, under a key that others know, too. */
-  meet(entry: Entry, key: Uint8Array, lease: Lease): Standing {
+  meet(entry: Entry, key: Uint8Array, lease: Lease): OwnPlace {
     const standing = this.#byId.get(entry.id) ?? this.#insert(entry, this.#slots.at(entry, key), lease)
     standing.doubted = true
     return this.#hang(standing, lease)
   }
 
   /** Forgets the place; the caller sees to its leases. */
-  remove(id: string): Standing | undefined {
+  remove(id: string): OwnPlace | undefined {
     const standing = this.#byId.get(id)
     if (standing === undefined) return undefined
     this.#byId.delete(id)
@@ -77,12 +82,12 @@ export class Standings {
   }
 
   /** The store has confirmed that the place is gone: its slot may be used again. */
-  gone({ slot, doubted }: Standing): void {
+  gone({ slot, doubted }: OwnPlace): void {
     if (!doubted) this.#slots.giveBack(slot)
   }
 
-  #insert(entry: Entry, slot: Slot, lease: Lease): Standing {
-    const standing: Standing = {
+  #insert(entry: Entry, slot: ReusedKey, lease: Lease): OwnPlace {
+    const standing: OwnPlace = {
       entry,
       slot,
       lease,
@@ -91,6 +96,7 @@ export class Standings {
       doubted: false,
       ahead: 0,
       granted: false,
+      raise: null,
     }
     this.#byId.set(entry.id, standing)
     slot.calm.ours++
@@ -98,7 +104,7 @@ export class Standings {
     return standing
   }
 
-  #hang(standing: Standing, lease: Lease): Standing {
+  #hang(standing: OwnPlace, lease: Lease): OwnPlace {
     standing.lease = lease
     lease.places.add(standing)
     return standing

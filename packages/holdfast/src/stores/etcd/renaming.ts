@@ -1,39 +1,41 @@
 /** Handing a place on: it gets another id, and the lease of whoever asks, and keeps its key and its create revision. */
-import type { Entry, Place } from '../../driver.ts'
-import type { EtcdClient } from './client/index.ts'
+import type { Entry, Place } from '../../contract/driver.ts'
+import type { EtcdClient } from '../../clients/etcd/index.ts'
 import { findPlaces, type FoundPlace } from './finding.ts'
 import type { Keys } from './keys.ts'
 import type { Lease } from './lease.ts'
 import { isLeaseGone, type Leases, mayHaveApplied } from './leases.ts'
+import { move } from './leaving.ts'
 import { placeValue } from './place-value.ts'
-import type { Standing, Standings } from './standing.ts'
+import { readRaise } from './raise.ts'
+import type { OwnPlace, OwnPlaces } from './places.ts'
 import type { Touching } from './touching.ts'
-import type { Vigils } from './vigils.ts'
+import type { Wakeups } from './wakeups.ts'
 
-export interface HeirsConfig {
+export interface RenamingConfig {
   readonly client: EtcdClient
   readonly keys: Keys
   readonly leases: Leases
-  readonly standings: Standings
-  readonly vigils: Vigils
+  readonly ownPlaces: OwnPlaces
+  readonly wakeups: Wakeups
   readonly touching: Touching
 }
 
-export class Heirs {
-  readonly #parts: HeirsConfig
+export class Renaming {
+  readonly #parts: RenamingConfig
 
-  constructor(parts: HeirsConfig) {
+  constructor(parts: RenamingConfig) {
     this.#parts = parts
   }
 
   async rename(entry: Entry, id: string): Promise<Place | null> {
-    const { standings, leases, touching } = this.#parts
+    const { ownPlaces, leases, touching } = this.#parts
     const heir = { ...entry, id }
-    if ((standings.get(id)?.token ?? 0n) === 0n && !(await this.#handOver(entry, heir))) return null
+    if ((ownPlaces.get(id)?.token ?? 0n) === 0n && !(await this.#handOver(entry, heir))) return null
     const [place] = await touching.touch([heir])
     if (entry.outlives === true) {
       // It belongs to nobody yet: if nobody comes for it, nobody here is to renew it.
-      const standing = standings.remove(id)
+      const standing = ownPlaces.remove(id)
       if (standing !== undefined) leases.release(standing)
     }
     return place ?? null
@@ -41,7 +43,7 @@ export class Heirs {
 
   /** False: there is nothing to hand on. Each further turn means that somebody else has changed the place. */
   async #handOver(entry: Entry, heir: Entry): Promise<boolean> {
-    const { client, keys, leases, standings } = this.#parts
+    const { client, keys, leases, ownPlaces } = this.#parts
     for (let lease: Lease | null = null; ; ) {
       const [done, old] = await findPlaces(client, keys, [heir, entry])
       if (done !== undefined) return true
@@ -49,7 +51,7 @@ export class Heirs {
       // Renewed, or new: who takes a place over counts its time from now. One that is to outlive its giver can't hang on a lease that the giver renews for others, and revokes in the end.
       lease ??= heir.outlives === true ? await leases.apart(heir.ttlMs) : await leases.fresh(heir.ttlMs)
       // Before the request: were it not answered, a lease on which nobody stands would be revoked, and the place with it.
-      const standing = standings.meet(heir, old.kv.key, lease)
+      const standing = ownPlaces.meet(heir, old.kv.key, lease)
       try {
         if (await this.#put(old, entry, standing)) return true
         this.#forget(standing)
@@ -63,22 +65,25 @@ export class Heirs {
     }
   }
 
-  #forget(standing: Standing): void {
-    this.#parts.standings.remove(standing.entry.id)
+  #forget(standing: OwnPlace): void {
+    this.#parts.ownPlaces.remove(standing.entry.id)
     this.#parts.leases.release(standing)
   }
 
-  async #put({ kv, value }: FoundPlace, entry: Entry, heir: Standing): Promise<boolean> {
-    const { client, leases, standings, vigils } = this.#parts
+  async #put({ kv, value }: FoundPlace, entry: Entry, heir: OwnPlace): Promise<boolean> {
+    const { client, keys, leases, ownPlaces, wakeups } = this.#parts
     const { key, createRevision, modRevision } = kv
+    const place = { key, value: placeValue(heir.entry, value.at), lease: heir.lease.id }
+    const raise = entry.capacity === 1 ? null : readRaise((await client.range({ key: keys.raised(entry.line) })).kvs[0])
     const { succeeded, header } = await client.txn({
+      // The place is written anew whenever it gets heavier or lighter: what was read after it has not changed since.
       compare: [{ target: 'mod', result: '=', key, modRevision }],
-      success: [{ put: { key, value: placeValue(heir.entry, value.at), lease: heir.lease.id } }],
+      success: move(keys, entry.line, place, raise?.token === createRevision ? raise : null, null),
     })
     if (!succeeded) return false
-    const before = standings.remove(entry.id)
+    const before = ownPlaces.remove(entry.id)
     if (before !== undefined) leases.release(before)
-    vigils.drop(entry.id)
+    wakeups.drop(entry.id)
     heir.token = createRevision
     heir.modRevision = header.revision
     return true

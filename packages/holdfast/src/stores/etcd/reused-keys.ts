@@ -4,7 +4,7 @@
  * So a place takes the name of one that this process has left before, if the store has confirmed that it is gone. The
  * create revision, not the name, tells the two apart.
  */
-import type { Entry } from '../../driver.ts'
+import type { Entry } from '../../contract/driver.ts'
 import type { KeyRange, Keys, LineKeys } from './keys.ts'
 
 const POOLS_MAX = 2_000
@@ -13,9 +13,9 @@ const FREE_MAX = 2_000
 const EMPTY_MIN = 8
 
 /** Where a place stands, or may. */
-export interface Slot {
+export interface ReusedKey {
   /** Those that are free of the same line, and for places of the same weight. */
-  readonly free: Slot[]
+  readonly free: ReusedKey[]
   readonly line: LineKeys
   /** Keys of the line outside of these have another capacity. */
   readonly bounds: KeyRange | null
@@ -51,10 +51,10 @@ interface Pool {
   readonly line: LineKeys
   readonly bounds: KeyRange | null
   readonly calm: Calm
-  readonly free: Slot[]
+  readonly free: ReusedKey[]
 }
 
-export class Slots {
+export class ReusedKeys {
   readonly #keys: Keys
   /** By the name of the line, which is nearly always used in one way. */
   readonly #pools = new Map<string, Pool[]>()
@@ -64,13 +64,13 @@ export class Slots {
   }
 
   /** A slot that nobody stands in, for this entry. */
-  take(entry: Entry): Slot {
+  take(entry: Entry): ReusedKey {
     const pool = this.#poolOf(entry)
     return pool.free.pop() ?? this.#slot(pool, this.#keys.place(pool.line, entry))
   }
 
   /** The slot of a place that another process, or thread, has entered. */
-  at(entry: Entry, key: Uint8Array): Slot {
+  at(entry: Entry, key: Uint8Array): ReusedKey {
     return this.#slot(this.#poolOf(entry), Buffer.from(key).toString())
   }
 
@@ -78,11 +78,11 @@ export class Slots {
    * The place is gone for certain. That is more than "left": of each request for it the outcome must be known, or one that
    * is carried out late would make, or remove, the place of somebody else.
    */
-  giveBack(slot: Slot): void {
+  giveBack(slot: ReusedKey): void {
     if (slot.free.length < FREE_MAX) slot.free.push(slot)
   }
 
-  #slot({ line, bounds, calm, free }: Pool, keyText: string): Slot {
+  #slot({ line, bounds, calm, free }: Pool, keyText: string): ReusedKey {
     return { free, line, bounds, calm, keyText, key: Buffer.from(keyText) }
   }
 

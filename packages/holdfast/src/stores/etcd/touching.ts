@@ -1,45 +1,45 @@
 /** Heartbeat and look for many places at once: a keep-alive for each lease, and as few reads as will do. */
-import { type Entry, type Instant, isGranted, type Place } from '../../driver.ts'
-import type { EtcdClient } from './client/index.ts'
+import { type Entry, type Instant, isGranted, type Place } from '../../contract/driver.ts'
+import type { EtcdClient } from '../../clients/etcd/index.ts'
 import { findPlaces } from './finding.ts'
 import type { Keys } from './keys.ts'
 import type { Lease } from './lease.ts'
 import type { Leases } from './leases.ts'
-import { type Look, LOOKS_PER_TXN, type Sight } from './look.ts'
-import type { Standing, Standings } from './standing.ts'
-import type { Vigils } from './vigils.ts'
+import { type Asked, type Look, LOOKS_PER_TXN, type Sight } from './look.ts'
+import type { OwnPlace, OwnPlaces } from './places.ts'
+import type { Wakeups } from './wakeups.ts'
 
 /** So many holds are looked at one by one, which also tells whether somebody waits behind; more are called by the roll. */
-const LOOKS_MAX: number = LOOKS_PER_TXN
+const LOOKS_MAX = 64
 
 export class Touching {
   readonly #client: EtcdClient
   readonly #keys: Keys
   readonly #leases: Leases
-  readonly #standings: Standings
-  readonly #vigils: Vigils
+  readonly #ownPlaces: OwnPlaces
+  readonly #wakeups: Wakeups
   readonly #asking: Look
 
-  constructor(client: EtcdClient, keys: Keys, asking: Look, leases: Leases, standings: Standings, vigils: Vigils) {
+  constructor(client: EtcdClient, keys: Keys, asking: Look, leases: Leases, ownPlaces: OwnPlaces, wakeups: Wakeups) {
     this.#client = client
     this.#keys = keys
     this.#asking = asking
     this.#leases = leases
-    this.#standings = standings
-    this.#vigils = vigils
+    this.#ownPlaces = ownPlaces
+    this.#wakeups = wakeups
   }
 
   async touch(entries: readonly Entry[]): Promise<(Place | null)[]> {
-    const strangers = entries.filter(({ id }) => (this.#standings.get(id)?.token ?? 0n) === 0n)
+    const strangers = entries.filter(({ id }) => (this.#ownPlaces.get(id)?.token ?? 0n) === 0n)
     if (strangers.length > 0) await this.#meet(strangers)
-    const standings = entries.map(({ id }) => this.#standings.get(id) ?? null)
-    const present = standings.filter((standing) => standing !== null)
+    const ownPlaces = entries.map(({ id }) => this.#ownPlaces.get(id) ?? null)
+    const present = ownPlaces.filter((standing) => standing !== null)
     // The keep-alives go out first. A place that is seen to stand after they were sent stands for one ttl from then,
     // whatever happens to it: were the look older, a place broken in between would be believed in for too long.
     const renewals = this.#leases.heartbeat(present)
     const seen = await this.#see(present, renewals)
     const places: (Place | null)[] = []
-    for (const standing of standings) {
+    for (const standing of ownPlaces) {
       if (standing === null) {
         places.push(null)
         continue
@@ -50,10 +50,11 @@ export class Touching {
     return places
   }
 
-  async #see(standings: readonly Standing[], renewals: Map<Lease, Promise<Instant>>): Promise<Map<Standing, Sight>> {
-    const holds = standings.filter(({ granted }) => granted)
+  async #see(ownPlaces: readonly OwnPlace[], renewals: Map<Lease, Promise<Instant>>): Promise<Map<OwnPlace, Sight>> {
+    // One that waits for those beside it is looked at: the roll does not tell who else is there.
+    const holds = ownPlaces.filter(({ granted, raise }) => granted && raise === null)
     const called = new Set(holds.length > LOOKS_MAX ? holds : [])
-    const looks = this.#look(standings.filter((standing) => !called.has(standing)))
+    const looks = this.#look(ownPlaces.filter((standing) => !called.has(standing)))
     const leases = new Set([...called].map(({ lease }) => lease))
     // A lease with a doubt on it is called by the roll at every heartbeat, to find what nobody wants.
     for (const lease of renewals.keys()) if (lease.retired) leases.add(lease)
@@ -64,7 +65,7 @@ export class Touching {
     )
     const [seen, presence] = await Promise.all([looks, rolls])
     const present = new Map(presence)
-    const unheard: Standing[] = []
+    const unheard: OwnPlace[] = []
     for (const standing of called) {
       const { token, lease, ahead } = standing
       if (present.get(lease)?.has(standing.slot.keyText) !== true) {
@@ -76,10 +77,12 @@ export class Touching {
         leaseId: lease.id,
         ahead,
         front: 0,
-        wanted: false,
+        // The roll tells nothing of others.
+        wanted: true,
         blockers: [],
         isNext: false,
         revision: 0n,
+        raise: null,
       })
     }
     // A roll proves who is there, not who is gone. The roll is called; a place is entered; its heartbeat, which is due at once
@@ -89,22 +92,37 @@ export class Touching {
     return seen
   }
 
-  async #look(standings: readonly Standing[]): Promise<Map<Standing, Sight>> {
-    const seen = new Map<Standing, Sight>()
+  async #look(ownPlaces: readonly OwnPlace[]): Promise<Map<OwnPlace, Sight>> {
+    const seen = new Map<OwnPlace, Sight>()
     const parts: Promise<void>[] = []
-    for (let at = 0; at < standings.length; at += LOOKS_PER_TXN) {
-      parts.push(this.#lookAt(standings.slice(at, at + LOOKS_PER_TXN), seen))
+    for (let at = 0; at < ownPlaces.length; at += LOOKS_PER_TXN) {
+      parts.push(this.#lookAt(ownPlaces.slice(at, at + LOOKS_PER_TXN), seen))
     }
     await Promise.all(parts)
     return seen
   }
 
-  async #lookAt(standings: readonly Standing[], seen: Map<Standing, Sight>): Promise<void> {
-    const answer = await this.#client.txn(this.#asking.lookTxn(standings))
-    for (const [i, standing] of standings.entries()) {
-      const sight = this.#asking.sight(standing, i, answer)
-      if (sight !== null) seen.set(standing, sight)
+  async #lookAt(ownPlaces: readonly OwnPlace[], seen: Map<OwnPlace, Sight>): Promise<void> {
+    const asked: Asked[] = ownPlaces.map((standing) => ({ ...standing }))
+    const answer = await this.#client.txn(this.#asking.lookTxn(asked))
+    const again: OwnPlace[] = []
+    for (const [i, sight] of this.#asking.sights(asked, answer).entries()) {
+      const standing = ownPlaces[i] as OwnPlace
+      if (sight === null) continue
+      // Who was raised asks for more than who was not: those granted beside it. It was the other when this was asked; by now
+      // its standing may say what the answer says, since another look was quicker, and still the answer leaves them out.
+      if (sight.raise?.beside !== asked[i]?.raise?.beside) again.push(standing)
+      else seen.set(standing, sight)
+      standing.raise = sight.raise
     }
+    if (again.length > 0) await this.#lookAt(again, seen)
+  }
+
+  /** This process's own view of a place; found by its id if it was entered elsewhere. null: there is none to be renewed. */
+  async known(entry: Entry): Promise<OwnPlace | null> {
+    if ((this.#ownPlaces.get(entry.id)?.token ?? 0n) === 0n) await this.#meet([entry])
+    const standing = this.#ownPlaces.get(entry.id)
+    return standing === undefined || standing.token === 0n ? null : standing
   }
 
   /** Finds places that are known by their ids only: entered by an unanswered request, or by another thread. */
@@ -115,13 +133,15 @@ export class Touching {
       // Broken, or left to outlast its owner: to renew the lease that it stands on now would revive it.
       if (place === undefined || place.kv.lease === 0n || place.value.broken) continue
       const { key, lease, createRevision, modRevision } = place.kv
-      const standing = this.#standings.meet(entry, key, this.#leases.adopt(lease, entry.ttlMs))
+      // By its key: the entry may name what it weighs since it was raised.
+      const weight = this.#keys.read(key)?.weight ?? entry.weight
+      const standing = this.#ownPlaces.meet({ ...entry, weight }, key, this.#leases.adopt(lease, entry.ttlMs))
       standing.token = createRevision
       standing.modRevision = modRevision
     }
   }
 
-  #place(standing: Standing, sight: Sight | null, since: Instant): Place | null {
+  #place(standing: OwnPlace, sight: Sight | null, since: Instant): Place | null {
     const {
       entry,
       lease,
@@ -129,16 +149,16 @@ export class Touching {
     } = standing
     // On another lease it was broken: it weighs until that one lapses, and nobody renews it.
     if (sight === null || lease.gone || sight.leaseId !== lease.id) {
-      if (this.#standings.get(entry.id) === standing) this.#standings.remove(entry.id)
+      if (this.#ownPlaces.get(entry.id) === standing) this.#ownPlaces.remove(entry.id)
       this.#leases.release(standing)
-      this.#vigils.drop(entry.id)
+      this.#wakeups.drop(entry.id)
       return null
     }
     const { token, ahead, revision, wanted } = sight
     standing.ahead = ahead
     standing.granted ||= isGranted(entry, { ahead })
-    if (standing.granted) this.#vigils.narrow(entry.id, keyText, revision)
-    else this.#vigils.await(entry.id, keyText, sight)
+    if (standing.granted && sight.blockers.length === 0) this.#wakeups.narrow(entry.id, keyText, revision)
+    else this.#wakeups.await(entry.id, keyText, sight)
     return { token, ahead, recheckMs: null, since, wanted }
   }
 }

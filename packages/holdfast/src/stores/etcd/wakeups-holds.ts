@@ -2,24 +2,24 @@
  * Holds that last have their own keys watched, so that one that is removed by hand, or broken, is told at once and not at
  * the next heartbeat. Most holds are over before that would pay: a watch costs as much as a pair, and a short hold has none.
  */
-import type { Standing, Standings } from './standing.ts'
-import type { Vigils } from './vigils.ts'
+import type { OwnPlace, OwnPlaces } from './places.ts'
+import type { Wakeups } from './wakeups.ts'
 
 const TICK_MS = 500
 /** A process that holds more than this learns of the rest by heartbeats, and of a break by the bell. */
 const WATCHED_MAX = 1_000
 
-export class Tenures {
-  readonly #standings: Standings
-  readonly #vigils: Vigils
+export class HoldWakeups {
+  readonly #ownPlaces: OwnPlaces
+  readonly #wakeups: Wakeups
   /** Those that stood at the last tick, and were not watched. */
-  #elders: ReadonlySet<Standing> = new Set()
+  #elders: ReadonlySet<OwnPlace> = new Set()
   #timer: NodeJS.Timeout | null = null
   #closed = false
 
-  constructor(standings: Standings, vigils: Vigils) {
-    this.#standings = standings
-    this.#vigils = vigils
+  constructor(ownPlaces: OwnPlaces, wakeups: Wakeups) {
+    this.#ownPlaces = ownPlaces
+    this.#wakeups = wakeups
   }
 
   /** Somebody stands: begins to look for those who stay, unless it does. */
@@ -38,16 +38,16 @@ export class Tenures {
 
   #tick(): void {
     this.#timer = null
-    const elders = new Set<Standing>()
-    for (const standing of this.#standings) {
-      if (this.#vigils.size >= WATCHED_MAX) break
+    const elders = new Set<OwnPlace>()
+    for (const standing of this.#ownPlaces) {
+      if (this.#wakeups.size >= WATCHED_MAX) break
       const { entry, granted, slot, modRevision } = standing
-      if (!granted || this.#vigils.watches(entry.id)) continue
+      if (!granted || this.#wakeups.watches(entry.id)) continue
       // From the revision after its own: what has happened to it since is told, too.
-      if (this.#elders.has(standing)) this.#vigils.guard(entry.id, slot.keyText, modRevision + 1n)
+      if (this.#elders.has(standing)) this.#wakeups.guard(entry.id, slot.keyText, modRevision + 1n)
       else elders.add(standing)
     }
     this.#elders = elders
-    if (this.#standings.size > 0) this.begin()
+    if (this.#ownPlaces.size > 0) this.begin()
   }
 }

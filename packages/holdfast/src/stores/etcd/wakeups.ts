@@ -2,10 +2,10 @@
  * Who is woken by what. A waiter's own key and the places that keep it out are watched, each key once however many wait
  * for it, from the revision of the look that named it: what happened since is told, too.
  */
-import type { Stop, Wake } from '../../driver.ts'
-import { EtcdCompactedError, type EtcdClient, type Watcher } from './client/index.ts'
+import type { Stop, Wake } from '../../contract/driver.ts'
+import { EtcdCompactedError, type EtcdClient, type Watcher } from '../../clients/etcd/index.ts'
 import type { LineKeys } from './keys.ts'
-import { Lookout } from './lookout.ts'
+import { LastingWatch } from './lasting-watch.ts'
 import type { Sight } from './look.ts'
 
 interface KeyVigil {
@@ -15,12 +15,12 @@ interface KeyVigil {
   nextSince: bigint | null
 }
 
-export class Vigils {
+export class Wakeups {
   readonly #client: EtcdClient
   readonly #wakes = new Map<string, Wake>()
   /** Which keys each id watches. */
   readonly #keysOf = new Map<string, Set<string>>()
-  readonly #vigils = new Map<string, KeyVigil>()
+  readonly #wakeups = new Map<string, KeyVigil>()
 
   constructor(client: EtcdClient) {
     this.#client = client
@@ -28,7 +28,7 @@ export class Vigils {
 
   /** How many keys are watched. */
   get size(): number {
-    return this.#vigils.size
+    return this.#wakeups.size
   }
 
   add(id: string, wake: Wake): Stop {
@@ -87,20 +87,20 @@ export class Vigils {
 
   /** Wakes on every change in the line, until stopped. In force once fulfilled. */
   async observe(line: LineKeys, wake: Wake): Promise<Stop> {
-    const lookout = new Lookout(this.#client, line.start, line.end, () => wake())
+    const lookout = new LastingWatch(this.#client, line.start, line.end, () => wake())
     await lookout.open()
     return () => lookout.close()
   }
 
   #join(key: string, id: string, startRevisions: readonly bigint[], nextSince: bigint | null): void {
-    const known = this.#vigils.get(key)
+    const known = this.#wakeups.get(key)
     // It has been watched since an earlier revision, and what the look saw standing had not been told to be gone.
     if (known !== undefined) {
       known.ids.add(id)
       return
     }
     const vigil: KeyVigil = { ids: new Set([id]), watchers: [], nextSince }
-    this.#vigils.set(key, vigil)
+    this.#wakeups.set(key, vigil)
     const observer = {
       onEvents: () => this.#stir(key, vigil),
       onEnd: (error: Error) => this.#ended(key, vigil, error),
@@ -117,7 +117,7 @@ export class Vigils {
 
   #opened(key: string, vigil: KeyVigil, watcher: Watcher): void {
     vigil.watchers.push(watcher)
-    if (this.#vigils.get(key) !== vigil) return watcher.cancel()
+    if (this.#wakeups.get(key) !== vigil) return watcher.cancel()
     // A hand-over that came between look and watch would be told from history, late. Who is next looks again instead.
     const { nextSince } = vigil
     if (nextSince === null || watcher.nextRevision <= nextSince + 1n) return
@@ -126,13 +126,13 @@ export class Vigils {
   }
 
   #unwatch(key: string, id: string): void {
-    const vigil = this.#vigils.get(key)
+    const vigil = this.#wakeups.get(key)
     if (vigil === undefined || !vigil.ids.delete(id) || vigil.ids.size > 0) return
     this.#end(key, vigil)
   }
 
   #end(key: string, vigil: KeyVigil): void {
-    if (this.#vigils.get(key) === vigil) this.#vigils.delete(key)
+    if (this.#wakeups.get(key) === vigil) this.#wakeups.delete(key)
     for (const id of vigil.ids) this.#keysOf.get(id)?.delete(key)
     for (const watcher of vigil.watchers) watcher.cancel()
   }

@@ -1,6 +1,6 @@
 /** Rate limits in memory. */
-import { type Bucket, EMPTY, takeFrom } from '../../core/bucket.ts'
-import type { Demand, Taken } from '../../driver.ts'
+import { type Bucket, EMPTY, takeFrom } from '../../contract/bucket.ts'
+import type { Demand, Taken } from '../../contract/driver.ts'
 
 interface Kept {
   bucket: Bucket

@@ -1,5 +1,5 @@
 /** Compare-and-set cells in memory. */
-import type { CellView, Change } from '../../driver.ts'
+import type { CellView, Change } from '../../contract/driver.ts'
 
 interface Cell {
   readonly version: bigint

@@ -1,6 +1,6 @@
 /** The memory driver: lines shared by the tasks of one process, and the worked example of a driver. */
-import type { Runtime } from '../../core/runtime.ts'
-import { instant } from '../../core/validity.ts'
+import type { Runtime } from '../../contract/runtime.ts'
+import { instant } from '../../contract/validity.ts'
 import type {
   CellView,
   Change,
@@ -14,11 +14,11 @@ import type {
   Taken,
   Traits,
   Wake,
-} from '../../driver.ts'
+} from '../../contract/driver.ts'
 import { placeView } from '../view.ts'
 import { Buckets } from './buckets.ts'
-import type { Standing } from './line.ts'
-import { type Answer, grantedPlaces, MemoryStore, type StoreListener } from './store.ts'
+import type { MemoryPlace } from './line.ts'
+import { type Answer, MemoryStore, type StoreListener } from './store.ts'
 
 const TRAITS: Traits = Object.freeze({
   fair: true,
@@ -38,11 +38,11 @@ export class MemoryHub implements StoreListener {
   readonly #wakes = new Map<string, Wake>()
   readonly #observers = new Map<string, Set<Wake>>()
 
-  granted(place: Standing): void {
+  granted(place: MemoryPlace): void {
     this.#wakes.get(place.id)?.({ id: place.id, token: place.token })
   }
 
-  broken(place: Standing): void {
+  broken(place: MemoryPlace): void {
     this.#wakes.get(place.id)?.()
   }
 
@@ -98,10 +98,14 @@ export class MemoryDriver implements Driver {
   async *list(prefix: string): AsyncGenerator<LineView> {
     const now = this.#runtime.now()
     for (const line of this.#hub.store.lines(prefix, now)) {
-      const holders = grantedPlaces(line)
-      const waiters: Standing[] = []
+      const holders = line.granted()
+      const waiters: MemoryPlace[] = []
       for (let place = holders.at(-1)?.next ?? null; place !== null; place = place.next) waiters.push(place)
-      const show = (place: Standing) => placeView(place, { ageMs: now - place.enteredAt, leftMs: place.lapsesAt - now })
+      const show = (place: MemoryPlace) =>
+        placeView(
+          { ...place, weight: line.weightOf(place) },
+          { ageMs: now - place.enteredAt, leftMs: place.lapsesAt - now },
+        )
       yield { name: line.name, capacity: line.capacity, holders: holders.map(show), waiters: waiters.map(show) }
     }
   }
@@ -123,6 +127,11 @@ export class MemoryDriver implements Driver {
   async rename(entry: Entry, id: string): Promise<Place | null> {
     const since = instant(this.#runtime)
     return toPlace(this.#hub.store.rename(entry, id, since.monoMs), since)
+  }
+
+  async reweigh(entry: Entry, turn: number): Promise<Place | null> {
+    const since = instant(this.#runtime)
+    return toPlace(this.#hub.store.reweigh(entry, turn, since.monoMs), since)
   }
 
   take(key: string, demand: Demand): Taken {

@@ -1,13 +1,15 @@
 /** `holdfast/memory`: locks between the tasks of one process. */
-import { checkKeys, checkName } from '../../core/check.ts'
-import type { Runtime } from '../../core/runtime.ts'
-import type { Driver } from '../../driver.ts'
+import { checkKeys, checkName } from '../../contract/check.ts'
+import type { Runtime } from '../../contract/runtime.ts'
+import type { Driver } from '../../contract/driver.ts'
 import { system } from '../../system.ts'
 import { MemoryDriver, MemoryHub } from './driver.ts'
 
 export interface MemoryOptions {
   /** Drivers of one process with the same name share their lines. Default: lines of its own. 1 to 512 bytes. */
   readonly name?: string
+  /** Drivers of one name share their lines only if they have the same prefix. Default 'holdfast'; 1 to 128 bytes. */
+  readonly prefix?: string
   /** Clocks, for tests. Default: the real ones. */
   readonly runtime?: Pick<Runtime, 'now' | 'wallNow'>
 }
@@ -16,12 +18,14 @@ const hubs = new Map<string, MemoryHub>()
 
 /** A store in the memory of this process. */
 export function memory(options: MemoryOptions = {}): Driver {
-  checkKeys('memory options', options, ['name', 'runtime'])
-  const { name, runtime = system } = options
+  checkKeys('memory options', options, ['name', 'prefix', 'runtime'])
+  const { name, prefix = 'holdfast', runtime = system } = options
+  checkName('prefix', prefix, 128)
   if (name === undefined) return new MemoryDriver(new MemoryHub(), runtime)
   checkName('the name of a memory store', name)
-  const hub = hubs.get(name) ?? new MemoryHub()
-  hubs.set(name, hub)
+  const key = JSON.stringify([name, prefix])
+  const hub = hubs.get(key) ?? new MemoryHub()
+  hubs.set(key, hub)
   return new MemoryDriver(hub, runtime)
 }
 

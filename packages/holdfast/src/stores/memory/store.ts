@@ -2,10 +2,11 @@
  * The whole store as a state machine: lines, cells, dead ids. It has no clock of its own: each request brings the store's
  * time, so that the same code serves the memory driver and the simulator.
  */
-import { CapacityMismatchError } from '../../core/errors.ts'
-import type { Entry } from '../../driver.ts'
+import type { Entry } from '../../contract/driver.ts'
+import { capacityError } from '../shared/capacity.ts'
+import { Tombstones } from '../shared/tombstones.ts'
 import { Cells } from './cells.ts'
-import { MemoryLine, type Standing } from './line.ts'
+import { MemoryLine, type MemoryPlace } from './line.ts'
 
 /** A place as the store sees it; the driver adds when it asked. */
 export interface Answer {
@@ -17,8 +18,8 @@ export interface Answer {
 
 /** Told after each step: who has become granted, who was put out, and that the line has changed. */
 export interface StoreListener {
-  granted(place: Standing): void
-  broken(place: Standing): void
+  granted(place: MemoryPlace): void
+  broken(place: MemoryPlace): void
   changed(line: string): void
 }
 
@@ -29,9 +30,9 @@ export class MemoryStore {
   readonly #listener: StoreListener
   readonly #floor: (now: number) => bigint
   readonly #lines = new Map<string, MemoryLine>()
-  readonly #places = new Map<string, Standing>()
+  readonly #places = new Map<string, MemoryPlace>()
   /** Ids that left before they entered, and until when a late enter of theirs must be refused. */
-  readonly #dead = new Map<string, number>()
+  readonly #tombstones = new Tombstones()
   /** One counter for all lines: tokens rise also across an empty line, and need no memory of it. */
   #counter = 0n
   /** How many lines are empty. They are kept for a while, since most are used again soon. */
@@ -48,7 +49,7 @@ export class MemoryStore {
     if (line !== undefined) this.#purge(line, now)
     const present = this.#places.get(entry.id)
     if (present !== undefined) return this.#renew(present, now)
-    if (this.#isDead(entry.id, now)) return null
+    if (this.#tombstones.find(entry.id, now) === true) return null
     return this.#join(entry, wait, now)
   }
 
@@ -63,11 +64,12 @@ export class MemoryStore {
   leave(entry: Entry, afterMs: number, now: number): void {
     const place = this.#places.get(entry.id)
     if (place === undefined) {
-      this.#bury(entry.id, now + entry.ttlMs, now)
+      this.#tombstones.add(entry, now, true)
       return
     }
     this.#purge(place.line, now)
-    if (this.#places.get(entry.id) !== place) return
+    // A is broken and told; it leaves, and its work goes on for a moment. B must not be served before A's lease has run out.
+    if (this.#places.get(entry.id) !== place || place.broken) return
     if (afterMs > 0) {
       place.broken = true
       place.lapsesAt = now + afterMs
@@ -104,10 +106,30 @@ export class MemoryStore {
     if (place.broken || this.#places.get(place.id) !== place) return null
     if (place.id !== id) {
       this.#places.delete(place.id)
-      this.#bury(place.id, now + entry.ttlMs, now)
+      this.#tombstones.add({ id: place.id, ttlMs: entry.ttlMs }, now, true)
       place.id = id
       place.data = entry.data
       this.#places.set(id, place)
+    }
+    return this.#renew(place, now)
+  }
+
+  reweigh(entry: Entry, turn: number, now: number): Answer | null {
+    const place = this.#places.get(entry.id)
+    if (place === undefined) return null
+    const { line } = place
+    this.#purge(line, now)
+    if (place.broken || this.#places.get(entry.id) !== place) return null
+    if (turn > place.turn) {
+      place.turn = turn
+      if (entry.weight > place.weight) {
+        line.raised = { place, weight: entry.weight, beside: line.granted().at(-1)?.token ?? place.token }
+        place.granted = line.inFront(place).ahead === 0
+      } else if (line.raised?.place === place) {
+        line.raised = null
+        place.granted = true
+      }
+      this.#settle(line)
     }
     return this.#renew(place, now)
   }
@@ -116,7 +138,7 @@ export class MemoryStore {
     const line = this.#lines.get(name)
     if (line === undefined) return 0
     this.#purge(line, now)
-    const holders = grantedPlaces(line)
+    const holders = line.granted()
     for (const place of holders) {
       place.broken = true
       if (atOnce) this.#remove(place)
@@ -138,12 +160,9 @@ export class MemoryStore {
     if (line === undefined || (line.head === null && line.capacity !== entry.capacity)) {
       line = new MemoryLine(entry.line, entry.capacity)
     } else if (line.capacity !== entry.capacity) {
-      throw new CapacityMismatchError(
-        `line ${JSON.stringify(entry.line)} has capacity ${line.capacity} while it is in use, asked for ${entry.capacity}`,
-        { line: entry.line },
-      )
+      throw capacityError(entry, line.capacity)
     }
-    const place: Standing = {
+    const place: MemoryPlace = {
       id: entry.id,
       token: this.#peekToken(now),
       weight: entry.weight,
@@ -154,6 +173,7 @@ export class MemoryStore {
       lapsesAt: now + entry.ttlMs,
       granted: false,
       broken: false,
+      turn: 0,
       prev: null,
       next: null,
     }
@@ -183,16 +203,16 @@ export class MemoryStore {
     }
   }
 
-  #renew(place: Standing, now: number): Answer | null {
+  #renew(place: MemoryPlace, now: number): Answer | null {
     if (place.broken) return null
     place.lapsesAt = now + place.ttlMs
     const { ahead, lapsesAt } = place.line.inFront(place)
-    if (ahead + place.weight <= place.line.capacity) place.granted = true
+    if (ahead + place.line.weightOf(place) <= place.line.capacity) place.granted = true
     return {
       token: place.token,
       ahead,
       recheckMs: ahead === 0 ? null : lapsesAt - now,
-      wanted: place.next !== null,
+      wanted: place.line.isAwaitedBesides(place),
     }
   }
 
@@ -200,7 +220,7 @@ export class MemoryStore {
     if (now < line.lapsesFrom) return
     let lapsesFrom = Number.POSITIVE_INFINITY
     let removed = false
-    for (let place = line.head, next: Standing | null; place !== null; place = next) {
+    for (let place = line.head, next: MemoryPlace | null; place !== null; place = next) {
       next = place.next
       if (place.lapsesAt <= now) {
         this.#remove(place)
@@ -214,7 +234,7 @@ export class MemoryStore {
     if (removed) this.#settle(line)
   }
 
-  #remove(place: Standing): void {
+  #remove(place: MemoryPlace): void {
     place.line.remove(place)
     this.#places.delete(place.id)
   }
@@ -224,31 +244,4 @@ export class MemoryStore {
     else for (const place of line.newlyGranted()) this.#listener.granted(place)
     this.#listener.changed(line.name)
   }
-
-  /** leave overtakes its own delayed enter: the enter must find that it is too late. */
-  #bury(id: string, until: number, now: number): void {
-    for (const [other, end] of this.#dead) {
-      if (end > now) break
-      this.#dead.delete(other)
-    }
-    this.#dead.set(id, until)
-  }
-
-  #isDead(id: string, now: number): boolean {
-    if (this.#dead.size === 0) return false
-    const until = this.#dead.get(id)
-    return until !== undefined && now < until
-  }
-}
-
-/** The places granted now: those of the front whose weights fit together. */
-export function grantedPlaces(line: MemoryLine): Standing[] {
-  const granted: Standing[] = []
-  let used = 0
-  for (let place = line.head; place !== null; place = place.next) {
-    used += place.weight
-    if (used > line.capacity) break
-    granted.push(place)
-  }
-  return granted
 }

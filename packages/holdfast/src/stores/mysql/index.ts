@@ -1,23 +1,25 @@
 /** `holdfast/mysql`: locks in a MySQL 8 or MariaDB 10.6 database, through `mysql2`. */
-import { checkBoolean, checkKeys, checkWhole, shown } from '../../core/check.ts'
-import { UsageError } from '../../core/errors.ts'
-import type { Driver } from '../../driver.ts'
-import { checkPoll, type PollMs } from '../sql/poll-option.ts'
-import type { MysqlPool } from './clients.ts'
-import { MysqlDriver } from './driver.ts'
-import { makeNames } from './names.ts'
-import { migration } from './schema.ts'
-import { givenMysql, openMysql } from './session.ts'
+import { checkBoolean, checkKeys, checkWhole, shown } from '../../contract/check.ts'
+import { UsageError } from '../../contract/errors.ts'
+import type { Driver } from '../../contract/driver.ts'
+import { checkPoll, type PollMs } from '../sql/options.ts'
+import type { MysqlPool } from '../sql/mysql/clients.ts'
+import { SqlDriver } from '../sql/driver.ts'
+import { mysqlDialect } from '../sql/mysql/dialect.ts'
+import { makeNames } from '../sql/mysql/names.ts'
+import { migration } from '../sql/mysql/schema.ts'
+import { givenMysql, openMysql } from '../sql/mysql/session.ts'
 
-export type { MysqlPool } from './clients.ts'
+export type { MysqlPool } from '../sql/mysql/clients.ts'
+export type { PollMs } from '../sql/options.ts'
 export type {
   SessionAcquireOptions,
   SessionHeld,
   SessionLocks,
   SessionLocksOptions,
 } from '../sql/session-locks.ts'
-export { sessionLocks } from './session-locks.ts'
-export { lockInTransaction, type MysqlTransaction } from './transaction.ts'
+export { sessionLocks } from '../sql/mysql/session-locks.ts'
+export { lockInTransaction, type MysqlTransaction } from '../sql/mysql/transaction.ts'
 
 export interface MysqlOptions {
   /** Begins the names of tables and procedures. Default 'holdfast'; 1 to 30 letters, digits and underscores. */
@@ -47,12 +49,12 @@ export function mysql(store: string | URL | MysqlPool, options: MysqlOptions = {
   if (options.doorbell !== undefined) checkBoolean('doorbell', options.doorbell)
   const parts = { names, timeoutMs, poll: checkPoll(options.pollMs), doorbell: options.doorbell ?? true }
   if (typeof store === 'string' || store instanceof URL) {
-    return new MysqlDriver({ ...parts, session: openMysql(String(store), { timeoutMs, connections }) })
+    return new SqlDriver(mysqlDialect({ ...parts, session: openMysql(String(store), { timeoutMs, connections }) }))
   }
   if (typeof store !== 'object' || store === null || !('getConnection' in store || 'promise' in store)) {
     throw new UsageError(`mysql needs a URL or a mysql2 pool, given ${shown(store)}`)
   }
-  return new MysqlDriver({ ...parts, session: givenMysql(store, timeoutMs) })
+  return new SqlDriver(mysqlDialect({ ...parts, session: givenMysql(store, timeoutMs) }))
 }
 
 /** The SQL that `setup()` runs, for those who run their own migrations. */

@@ -1,25 +1,27 @@
 /** `holdfast/postgres`: locks in a PostgreSQL database, through `pg` or `postgres`. */
-import { checkKeys, checkOneOf, checkText, checkWhole, shown } from '../../core/check.ts'
-import { UsageError } from '../../core/errors.ts'
-import type { Driver } from '../../driver.ts'
-import { checkPoll, type PollMs } from '../sql/poll-option.ts'
-import type { PgPool, PostgresSql } from './clients.ts'
-import { PostgresDriver } from './driver.ts'
-import { makeNames } from './names.ts'
-import { givenPg, openPg } from './pg-session.ts'
-import { givenPostgresJs, openPostgresJs } from './postgres-js-session.ts'
-import { migration } from './schema.ts'
-import type { Session } from './session.ts'
+import { checkKeys, checkOneOf, checkText, checkWhole, shown } from '../../contract/check.ts'
+import { UsageError } from '../../contract/errors.ts'
+import type { Driver } from '../../contract/driver.ts'
+import { checkPoll, type PollMs } from '../sql/options.ts'
+import type { PgPool, PostgresSql } from '../sql/postgres/clients.ts'
+import { SqlDriver } from '../sql/driver.ts'
+import { postgresDialect } from '../sql/postgres/dialect.ts'
+import { makeNames } from '../sql/postgres/names.ts'
+import { givenPg, openPg } from '../sql/postgres/pg-session.ts'
+import { givenPostgresJs, openPostgresJs } from '../sql/postgres/postgres-js-session.ts'
+import { migration } from '../sql/postgres/schema.ts'
+import type { PostgresSession } from '../sql/postgres/session.ts'
 
-export type { PgPool, PostgresSql } from './clients.ts'
+export type { PgPool, PostgresSql } from '../sql/postgres/clients.ts'
+export type { PollMs } from '../sql/options.ts'
 export type {
   SessionAcquireOptions,
   SessionHeld,
   SessionLocks,
   SessionLocksOptions,
 } from '../sql/session-locks.ts'
-export { sessionLocks } from './session-locks.ts'
-export { lockInTransaction, type PgTransaction, type PostgresTransaction } from './transaction.ts'
+export { sessionLocks } from '../sql/postgres/session-locks.ts'
+export { lockInTransaction, type PgTransaction, type PostgresTransaction } from '../sql/postgres/transaction.ts'
 
 export interface PostgresOptions {
   /** Begins the names of tables and functions. Default 'holdfast'; 1 to 30 letters, digits and underscores. */
@@ -57,7 +59,7 @@ export function postgres(store: string | URL | PgPool | PostgresSql, options: Po
   }
   const poll = checkPoll(options.pollMs)
   const settings = { timeoutMs, connections }
-  let session: Session
+  let session: PostgresSession
   let hears: boolean
   if (typeof store === 'string' || store instanceof URL) {
     const url = String(store)
@@ -76,7 +78,7 @@ export function postgres(store: string | URL | PgPool | PostgresSql, options: Po
   } else {
     throw new UsageError(`postgres needs a URL, a pg Pool or a postgres sql object, given ${shown(store)}`)
   }
-  return new PostgresDriver({ session, names, timeoutMs, hears, poll })
+  return new SqlDriver(postgresDialect({ session, names, timeoutMs, hears, poll }))
 }
 
 /** The SQL that `setup()` runs, for those who run their own migrations. */

@@ -3,11 +3,11 @@
  * them. To begin a script and to end it costs the server as much as the script's own work, and the client likewise.
  * The first of a turn goes alone and at once: most turns have no second, and the server works on it meanwhile.
  */
-import { StoreError } from '../../core/errors.ts'
-import { replyOf } from './faults.ts'
+import { StoreError } from '../../contract/errors.ts'
+import { replyOf } from './errors.ts'
 import type { Transport } from './transport.ts'
-import type { Argument } from './wire/encode.ts'
-import type { Script } from './wire/script.ts'
+import type { Argument } from '../../clients/redis/encode.ts'
+import type { Script } from '../../clients/redis/script.ts'
 
 /**
  * So many lines at most in one run: nobody else is served meanwhile. The first of a turn are fewer, so that the server works
@@ -23,7 +23,7 @@ interface Call {
   readonly reject: (error: unknown) => void
 }
 
-export class Sheaf {
+export class Batch {
   readonly #transport: Transport
   readonly #mayRepeat: boolean
   readonly #end = (): void => {
@@ -117,4 +117,56 @@ function share(reply: unknown, calls: readonly Call[]): void {
   }
   const error = new StoreError(`a script of ours for ${calls.length} lines was answered with something else`)
   for (const { reject } of calls) reject(error)
+}
+
+/** Arguments that calls have in common, made anew only when the numbers behind them change: calls with the same list can be joined. */
+export class BatchArgs {
+  readonly #make: (ttlMs: number, how: number) => readonly (string | number)[]
+  #ttlMs = -1
+  #how = -1
+  #list: readonly string[] = []
+
+  constructor(make: (ttlMs: number, how: number) => readonly (string | number)[]) {
+    this.#make = make
+  }
+
+  of(ttlMs: number, how: number): readonly string[] {
+    if (ttlMs !== this.#ttlMs || how !== this.#how) {
+      this.#ttlMs = ttlMs
+      this.#how = how
+      this.#list = this.#make(ttlMs, how).map(String)
+    }
+    return this.#list
+  }
+}
+
+/** The members of a socket that are called. */
+export interface Corkable {
+  cork?(): void
+  uncork?(): void
+}
+
+/**
+ * Joins what a turn of the event loop writes to a socket that is not ours: a write for every command is half of what a
+ * foreign client costs. The first goes alone and at once: most turns have no second, and the server works on it meanwhile.
+ */
+export class WriteBatch {
+  #begun = false
+  #corked: readonly Corkable[] = []
+  readonly #end = (): void => {
+    for (const socket of this.#corked) socket.uncork?.()
+    this.#corked = []
+    this.#begun = false
+  }
+
+  /** To be called before a command is given to the client; `sockets` are those that it may be written to. */
+  join(sockets: () => readonly Corkable[]): void {
+    if (!this.#begun) {
+      this.#begun = true
+      process.nextTick(this.#end)
+    } else if (this.#corked.length === 0) {
+      this.#corked = sockets()
+      for (const socket of this.#corked) socket.cork?.()
+    }
+  }
 }

@@ -1,7 +1,7 @@
 /** Time limits on what a foreign client does: it may queue a command for ever, and every call of a driver settles. */
-import { StoreUnreachableError } from '../../core/errors.ts'
-import { DeadlineTimer } from './wire/deadline.ts'
-import { Fifo } from './wire/fifo.ts'
+import { StoreUnreachableError } from '../../contract/errors.ts'
+import { Deadline, within as settledBy } from '../shared/deadline.ts'
+import { Fifo } from '../../clients/redis/fifo.ts'
 
 interface Asked {
   readonly deadline: number
@@ -10,20 +10,20 @@ interface Asked {
 }
 
 /** One limit for all commands of a client. They are given in the order of their deadlines, so one timer serves them all. */
-export class Patience {
+export class CommandDeadlines {
   readonly #ms: number
   readonly #where: string
   readonly #asked = new Fifo<Asked>()
-  readonly #timer: DeadlineTimer
+  readonly #deadline: Deadline
   #open = 0
 
   constructor(ms: number, where: string) {
     this.#ms = ms
     this.#where = where
-    this.#timer = new DeadlineTimer(
-      () => this.#first()?.deadline ?? Number.POSITIVE_INFINITY,
-      (now) => this.#expire(now),
-    )
+    this.#deadline = new Deadline(() => {
+      this.#expire(performance.now())
+      this.#deadline.set(this.#first()?.deadline ?? Number.POSITIVE_INFINITY)
+    })
   }
 
   /**
@@ -37,7 +37,8 @@ export class Patience {
       this.#first()
       this.#asked.push(asked)
       this.#open++
-      this.#timer.cover(asked.deadline)
+      this.#deadline.keepAlive(true)
+      this.#deadline.set(asked.deadline)
       const onValue = (value: T): void => {
         this.#settle(asked)
         resolve(value)
@@ -58,7 +59,7 @@ export class Patience {
   #settle(asked: Asked): void {
     if (asked.settled) return
     asked.settled = true
-    if (--this.#open === 0) this.#timer.rest()
+    if (--this.#open === 0) this.#deadline.keepAlive(false)
   }
 
   /** The first that is not settled yet; those before it are forgotten. */
@@ -80,16 +81,8 @@ export class Patience {
 }
 
 /** The same for a single step, such as connecting. */
-export async function within<T>(promise: Promise<T>, ms: number, where: string): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const over = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(late(where, ms)), ms)
-  })
-  try {
-    return await Promise.race([promise, over])
-  } finally {
-    clearTimeout(timer)
-  }
+export function within<T>(promise: Promise<T>, ms: number, where: string): Promise<T> {
+  return settledBy(promise, performance.now() + ms, () => late(where, ms))
 }
 
 function late(where: string, ms: number): StoreUnreachableError {

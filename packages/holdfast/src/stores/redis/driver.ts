@@ -1,6 +1,6 @@
 /** The Redis driver: each step of a line is one script on one key, judged by the server's clock. */
-import { type HoldfastError, StoreError, StoreUnreachableError } from '../../core/errors.ts'
-import { instant } from '../../core/validity.ts'
+import { type HoldfastError, StoreError, StoreUnreachableError } from '../../contract/errors.ts'
+import { instant } from '../../contract/validity.ts'
 import {
   type CellView,
   type Change,
@@ -15,33 +15,18 @@ import {
   type Traits,
   type Wake,
   isGranted,
-} from '../../driver.ts'
+} from '../../contract/driver.ts'
 import { system } from '../../system.ts'
-import { listOf, readCell, readPlace, readPlaces, readTaken, readTogether, readView } from './answers.ts'
-import { kindOf, replyOf, translate } from './faults.ts'
-import { Inbox } from './inbox.ts'
+import { listOf, readCell, readPlace, readPlaces, readTaken, readTogether, readView, wholeOf } from './replies.ts'
+import { kindOf, replyOf, translate } from './errors.ts'
+import { Wakeups } from './wakeups.ts'
 import { Keys } from './keys.ts'
 import type { Settings } from './options.ts'
-import { BREAK, ENTER, ENTER_ALL, LEAVE, OBSERVE, RENAME, SWAP, TAKE, TOUCH, VIEW } from './scripts.generated.ts'
-import { Sheaf } from './sheaf.ts'
-import { survey } from './survey.ts'
-import { Terms } from './terms.ts'
+import { type Scripts, scriptsFor } from './scripts.ts'
+import { Batch, BatchArgs } from './batch.ts'
 import type { Transport, Wait } from './transport.ts'
-import type { Argument } from './wire/encode.ts'
-import { type Script, script } from './wire/script.ts'
-
-const SCRIPTS = {
-  enter: script(ENTER),
-  enterAll: script(ENTER_ALL),
-  rename: script(RENAME),
-  touch: script(TOUCH),
-  leave: script(LEAVE),
-  break: script(BREAK),
-  view: script(VIEW),
-  observe: script(OBSERVE),
-  swap: script(SWAP),
-  take: script(TAKE),
-} as const
+import type { Argument } from '../../clients/redis/encode.ts'
+import type { Script } from '../../clients/redis/script.ts'
 
 const TRAITS: Traits = Object.freeze({
   fair: true,
@@ -66,11 +51,12 @@ export class RedisDriver implements Driver {
   readonly traits: Traits
   readonly #transport: Transport
   readonly #keys: Keys
-  readonly #inbox: Inbox
-  readonly #lines: Sheaf
-  readonly #takes: Sheaf
-  readonly #enterTerms: Terms
-  readonly #leaveTerms: Terms
+  readonly #scripts: Scripts
+  readonly #wakeups: Wakeups
+  readonly #lines: Batch
+  readonly #takes: Batch
+  readonly #enterArgs: BatchArgs
+  readonly #leaveArgs: BatchArgs
   readonly #retentionMs: number
   readonly #wait: Wait | null
   #last = { capacity: 0, ttlMs: 0, weight: 0, text: '' }
@@ -80,19 +66,20 @@ export class RedisDriver implements Driver {
 
   constructor(transport: Transport, settings: Settings) {
     this.#transport = transport
-    this.#lines = new Sheaf(transport, true)
-    this.#takes = new Sheaf(transport, false)
+    this.#lines = new Batch(transport, true)
+    this.#takes = new Batch(transport, false)
     this.#keys = new Keys(settings.prefix)
+    this.#scripts = scriptsFor(transport.keyPrefix + settings.prefix)
     const { retentionMs } = settings
     this.#retentionMs = retentionMs
-    this.#enterTerms = new Terms((ttlMs, wait) => [ttlMs, ttlMs + retentionMs, wait])
-    this.#leaveTerms = new Terms((ttlMs, afterMs) => [retentionMs, ttlMs, afterMs > 0 ? afterMs : ''])
+    this.#enterArgs = new BatchArgs((ttlMs, wait) => [ttlMs, ttlMs + retentionMs, wait])
+    this.#leaveArgs = new BatchArgs((ttlMs, afterMs) => [retentionMs, ttlMs, afterMs > 0 ? afterMs : ''])
     const { replicas, replicasTimeoutMs } = settings
     this.#wait = replicas === 0 ? null : { replicas, timeoutMs: replicasTimeoutMs }
     // A pushed grant is not yet known to be on the replicas: it must be asked for.
     this.traits = replicas === 0 ? TRAITS : Object.freeze({ ...TRAITS, push: 'hint' })
-    this.#inbox = new Inbox(transport, this.#keys, inboxId(), (line, ms) =>
-      this.#run(SCRIPTS.observe, this.#keys.line(line), [ms, this.#retentionMs], line),
+    this.#wakeups = new Wakeups(transport, this.#keys, inboxId(), (line, ms) =>
+      this.#run(this.#scripts.observe, this.#keys.line(line), [ms, this.#retentionMs], line),
     )
   }
 
@@ -100,7 +87,6 @@ export class RedisDriver implements Driver {
   async open(): Promise<void> {
     try {
       await this.#transport.open()
-      await survey(this.#transport)
     } catch (error) {
       throw this.#fault(error)
     }
@@ -109,10 +95,10 @@ export class RedisDriver implements Driver {
   enter(entry: Entry, wait: boolean): Promise<Place | null> {
     const since = instant(system)
     const { ttlMs, line } = entry
-    const terms = this.#enterTerms.of(ttlMs, wait ? 1 : 0)
+    const shared = this.#enterArgs.of(ttlMs, wait ? 1 : 0)
     const sent = this.#sent(entry)
-    if (this.#wait !== null) return this.#enterAndWait(entry, [...terms, sent], since, this.#wait)
-    return this.#lines.run(SCRIPTS.enter, terms, this.#keys.line(line), sent).then(
+    if (this.#wait !== null) return this.#enterAndWait(entry, [...shared, sent], since, this.#wait)
+    return this.#lines.run(this.#scripts.enter, shared, this.#keys.line(line), sent).then(
       (reply) => readPlace(reply, entry, since),
       (error: unknown) => this.#reject(error, line),
     )
@@ -134,7 +120,7 @@ export class RedisDriver implements Driver {
         const args: Argument[] = [this.#retentionMs]
         for (const same of lines) args.push(same.length, ...same.map(({ id }) => id))
         const asked = lines.flat()
-        const reply = await this.#renew(SCRIPTS.touch, keys, args, asked[0]?.line)
+        const reply = await this.#renew(this.#scripts.touch, keys, args, asked[0]?.line)
         for (const [i, place] of readPlaces(reply, asked, since).entries()) places.set(asked[i] as Entry, place)
       }),
     )
@@ -143,15 +129,17 @@ export class RedisDriver implements Driver {
 
   leave(entry: Entry, afterMs = 0): Promise<void> {
     const { line, id, ttlMs } = entry
-    return this.#lines.run(SCRIPTS.leave, this.#leaveTerms.of(ttlMs, afterMs), this.#keys.line(line), id).then(
-      () => undefined,
+    const shared = this.#leaveArgs.of(ttlMs, afterMs)
+    return this.#lines.run(this.#scripts.leave, shared, this.#keys.line(line), `0${id}`).then(
+      // Many in front of the next one were dead. One call does so much at most, and others are served between two.
+      (reply) => (Number(reply) === 2 ? this.leave(entry) : undefined),
       (error: unknown) => this.#reject(error, line),
     )
   }
 
   watch(line: string, id: string | null, wake: Wake): Stop | Promise<Stop> {
-    if (id === null) return this.#inbox.observe(line, wake).catch((error: unknown) => this.#reject(error, line))
-    const watch = this.#inbox.watch(id, wake)
+    if (id === null) return this.#wakeups.observe(line, wake).catch((error: unknown) => this.#reject(error, line))
+    const watch = this.#wakeups.watch(id, wake)
     return typeof watch === 'function' ? watch : watch.catch((error: unknown) => this.#reject(error, line))
   }
 
@@ -159,7 +147,7 @@ export class RedisDriver implements Driver {
     const seen = new Set<string>()
     const { keyPrefix, joins } = this.#transport
     try {
-      for await (const keys of this.#transport.scan(keyPrefix + this.#keys.pattern(prefix))) {
+      for await (const keys of this.#transport.scan(this.#keys.pattern(prefix, keyPrefix))) {
         const names: string[] = []
         for (const key of keys) {
           const name = this.#keys.nameOf(key.slice(keyPrefix.length))
@@ -188,11 +176,11 @@ export class RedisDriver implements Driver {
             GRAVE_MS,
             this.#retentionMs,
           ]
-    return readCell(await this.#run(SCRIPTS.swap, [this.#keys.cell(key)], args))
+    return readCell(await this.#run(this.#scripts.swap, [this.#keys.cell(key)], args))
   }
 
   async break(line: string, now: boolean): Promise<number> {
-    return Number(await this.#run(SCRIPTS.break, this.#keys.line(line), [now ? 1 : 0, this.#retentionMs], line))
+    return wholeOf(await this.#run(this.#scripts.break, this.#keys.line(line), [now ? 1 : 0, this.#retentionMs], line))
   }
 
   async enterAll(entries: readonly Entry[]): Promise<Place[] | null> {
@@ -202,17 +190,28 @@ export class RedisDriver implements Driver {
     const since = instant(system)
     const keys = entries.flatMap(({ line }) => this.#keys.line(line))
     const args = [this.#retentionMs, ...entries.map((entry) => this.#sent(entry))]
-    return readTogether(await this.#run(SCRIPTS.enterAll, keys, args), entries, since)
+    return readTogether(await this.#run(this.#scripts.enterAll, keys, args), entries, since)
   }
 
   async rename(entry: Entry, id: string): Promise<Place | null> {
     const since = instant(system)
     const args = [entry.id, this.#sent({ ...entry, id }), this.#retentionMs]
-    return readPlace(await this.#renew(SCRIPTS.rename, this.#keys.line(entry.line), args, entry.line), entry, since)
+    return readPlace(
+      await this.#renew(this.#scripts.rename, this.#keys.line(entry.line), args, entry.line),
+      entry,
+      since,
+    )
+  }
+
+  async reweigh(entry: Entry, turn: number): Promise<Place | null> {
+    const since = instant(system)
+    const args = [entry.id, hex(entry.weight, 5), hex(turn, 8), this.#retentionMs]
+    const keys = this.#keys.line(entry.line)
+    return readPlace(await this.#renew(this.#scripts.reweigh, keys, args, entry.line), entry, since)
   }
 
   take(key: string, demand: Demand): Promise<Taken> {
-    return this.#takes.run(SCRIPTS.take, this.#wished(demand), [this.#keys.bucket(key)], null).then(
+    return this.#takes.run(this.#scripts.take, this.#wished(demand), [this.#keys.bucket(key)], null).then(
       (reply) => readTaken(reply, demand),
       (error: unknown) => this.#reject(error),
     )
@@ -220,7 +219,7 @@ export class RedisDriver implements Driver {
 
   close(): Promise<void> {
     if (this.#closing === null) {
-      this.#inbox.close()
+      this.#wakeups.close()
       this.#closing = this.#transport.close()
     }
     return this.#closing
@@ -231,7 +230,7 @@ export class RedisDriver implements Driver {
     let place: Place | null
     let replicas: number
     try {
-      const confirmed = await this.#inTurn().runAndWait(SCRIPTS.enter, this.#keys.line(entry.line), args, wait)
+      const confirmed = await this.#inTurn().runAndWait(this.#scripts.enter, this.#keys.line(entry.line), args, wait)
       replicas = confirmed.replicas
       place = readPlace(confirmed.reply, entry, since)
     } catch (error) {
@@ -287,12 +286,12 @@ export class RedisDriver implements Driver {
       const text = `${hex(capacity, 5)}${hex(ttlMs, 7)}${hex(weight, 5)}0`
       this.#last = { capacity, ttlMs, weight, text }
     }
-    return this.#last.text + id + this.#inbox.id + data
+    return this.#last.text + id + this.#wakeups.id + data
   }
 
   async #look(names: readonly string[]): Promise<LineView[]> {
     const keys = names.flatMap((name) => this.#keys.line(name))
-    const replies = listOf(await this.#run(SCRIPTS.view, keys, [VIEW_PLACES]))
+    const replies = listOf(await this.#run(this.#scripts.view, keys, [VIEW_PLACES]))
     return names.map((name, i) => readView(name, replies[i])).filter((view) => view !== null)
   }
 

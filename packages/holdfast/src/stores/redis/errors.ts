@@ -1,6 +1,6 @@
 /** What a client's or a server's error means to a caller: try again, or tell somebody. */
-import { HoldfastError, StoreError, StoreUnreachableError } from '../../core/errors.ts'
-import { ReplyError } from './wire/errors.ts'
+import { HoldfastError, StoreError, StoreUnreachableError } from '../../contract/errors.ts'
+import { ReplyError } from '../../clients/redis/errors.ts'
 
 /** States of a server that end by themselves, or with a failover: the same request may be answered later. */
 const PASSING = new Set([

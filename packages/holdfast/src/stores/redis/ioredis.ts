@@ -1,21 +1,22 @@
 /** A Redis behind ioredis: the user's own client, or one of ours for Sentinel and Cluster. */
 import { once } from 'node:events'
-import { UnsupportedError } from '../../core/errors.ts'
-import { replyOf } from './faults.ts'
-import { Patience, within } from './limit.ts'
+import { StoreUnreachableError, UnsupportedError, UsageError } from '../../contract/errors.ts'
+import { replyOf } from './errors.ts'
+import { CommandDeadlines, within } from './deadline.ts'
+import { type SubscriberConnection, type SubscriberEvents, Subscriber } from './subscriber.ts'
 import type { Settings } from './options.ts'
 import type { Confirmed, Transport, Wait } from './transport.ts'
-import { type Corkable, Turn } from './turn.ts'
-import type { Argument } from './wire/encode.ts'
-import { scanStrings } from './wire/scan.ts'
-import type { Script } from './wire/script.ts'
+import { type Corkable, WriteBatch } from './batch.ts'
+import type { Argument } from '../../clients/redis/encode.ts'
+import { scanStrings } from '../../clients/redis/scan.ts'
+import type { Script } from '../../clients/redis/script.ts'
 
-/** The members of an ioredis client (6 or newer) that are called; a Cluster has them, too. */
+/** The members of an ioredis client (4, 5 or 6) that are called; a Cluster has them, too. */
 export interface IoredisClient {
   readonly status: string
   readonly isCluster?: boolean
   readonly options: {
-    readonly keyPrefix?: string | undefined
+    readonly keyPrefix?: string | Buffer | undefined
     readonly host?: string | undefined
     readonly port?: number | undefined
   }
@@ -25,6 +26,7 @@ export interface IoredisClient {
   subscribe(...channels: string[]): Promise<unknown>
   unsubscribe(...channels: string[]): Promise<unknown>
   on(event: string, listener: (...args: unknown[]) => void): unknown
+  removeListener(event: string, listener: (...args: unknown[]) => void): unknown
   disconnect(reconnect?: boolean): void
   /** Of a Cluster: its primaries. */
   nodes?(role: 'master'): IoredisClient[]
@@ -39,25 +41,30 @@ export class IoredisTransport implements Transport {
   onGap: () => void = () => undefined
   readonly #client: IoredisClient
   readonly #isOurs: boolean
-  readonly #patience: Patience
-  readonly #turn = new Turn()
+  readonly #deadlines: CommandDeadlines
+  readonly #writes = new WriteBatch()
   readonly #connectTimeoutMs: number
-  readonly #listeners = new Map<string, (message: string) => void>()
+  readonly #subscriber: Subscriber
   /** A cluster picks among its primaries by itself. */
   readonly #sockets = (): Corkable[] => this.#primaries().flatMap(({ stream }) => stream ?? [])
-  #subscriber: Promise<IoredisClient> | null = null
-  #listening: IoredisClient | null = null
   #closed = false
 
   constructor(client: IoredisClient, settings: Settings, ours?: { readonly where: string }) {
     this.#client = client
     this.#isOurs = ours !== undefined
     this.#connectTimeoutMs = settings.connectTimeoutMs
-    this.keyPrefix = client.options.keyPrefix ?? ''
+    this.keyPrefix = keyPrefixOf(client)
     this.joins = client.isCluster !== true
     const { host, port } = client.options
     this.where = ours?.where ?? (host === undefined ? 'the given client' : `${host}:${port ?? 6379}`)
-    this.#patience = new Patience(settings.commandTimeoutMs, this.where)
+    this.#deadlines = new CommandDeadlines(settings.commandTimeoutMs, this.where)
+    this.#subscriber = new Subscriber({
+      where: this.where,
+      connectTimeoutMs: settings.connectTimeoutMs,
+      deadlines: this.#deadlines,
+      open: (owner) => this.#listen(owner),
+      onGap: () => this.onGap(),
+    })
     // A client of ours reconnects by itself, and those who wait for an answer are told; without a listener it would be printed.
     if (this.#isOurs) {
       client.on('error', () => undefined)
@@ -71,8 +78,8 @@ export class IoredisTransport implements Transport {
 
   run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
     const client = this.#client
-    if (client.status === 'ready') this.#turn.join(this.#sockets)
-    return this.#patience.limit(client.call('evalsha', script.sha1, keys.length, ...keys, ...args), (error) =>
+    if (client.status === 'ready') this.#writes.join(this.#sockets)
+    return this.#deadlines.limit(client.call('evalsha', script.sha1, keys.length, ...keys, ...args), (error) =>
       isNoScript(error) ? client.call('eval', script.lua, keys.length, ...keys, ...args) : null,
     )
   }
@@ -87,9 +94,11 @@ export class IoredisTransport implements Transport {
     }
   }
 
-  command(args: readonly Argument[]): Promise<unknown> {
+  async askAll(args: readonly Argument[]): Promise<readonly unknown[]> {
     const [name, ...rest] = args
-    return this.#limited((this.#primaries()[0] ?? this.#client).call(String(name), ...rest))
+    // A cluster knows its primaries once it is ready.
+    if (!this.joins) await this.open()
+    return this.#limited(Promise.all(this.#primaries().map((node) => node.call(String(name), ...rest))))
   }
 
   async *scan(pattern: string): AsyncGenerator<readonly string[]> {
@@ -98,22 +107,12 @@ export class IoredisTransport implements Transport {
     }
   }
 
-  async subscribe(channel: string, onMessage: (message: string) => void): Promise<void> {
-    this.#listeners.set(channel, onMessage)
-    try {
-      this.#subscriber ??= this.#listen()
-      const subscriber = await within(this.#subscriber, this.#connectTimeoutMs, this.where)
-      await this.#limited(subscriber.subscribe(channel))
-    } catch (error) {
-      this.#listeners.delete(channel)
-      throw error
-    }
+  subscribe(channel: string, onMessage: (message: string) => void): Promise<void> {
+    return this.#subscriber.subscribe(channel, onMessage)
   }
 
-  async unsubscribe(channel: string): Promise<void> {
-    this.#listeners.delete(channel)
-    const subscriber = this.#listening
-    if (subscriber !== null && !this.#closed) await this.#limited(subscriber.unsubscribe(channel))
+  unsubscribe(channel: string): Promise<void> {
+    return this.#subscriber.unsubscribe(channel)
   }
 
   reconnect(): void {
@@ -125,44 +124,49 @@ export class IoredisTransport implements Transport {
     if (this.#closed) return
     this.#closed = true
     if (this.#isOurs) this.#client.disconnect()
-    const subscriber = this.#listening
-    subscriber?.disconnect()
+    this.#subscriber.close()
   }
 
-  /** A connection of our own beside the client: a client that listens may not be able to ask. */
-  async #listen(): Promise<IoredisClient> {
-    // ioredis subscribes anew without looking at the outcome: closed in that moment, it leaves a rejection that nobody handles.
-    const subscriber = this.joins ? this.#client.duplicate({ autoResubscribe: false }) : this.#client.duplicate()
+  /**
+   * A connection of our own beside the client: a client that listens may not be able to ask. On a cluster it goes to one of the
+   * primaries, which hear of everything: an ioredis Cluster forgets its channels when a node refuses them once.
+   */
+  async #listen(owner: SubscriberEvents): Promise<SubscriberConnection> {
+    const client = this.#client
+    if (!this.joins) await whenReady(client)
+    const nodes = this.#primaries()
+    const node = nodes[Math.floor(Math.random() * nodes.length)]
+    if (node === undefined)
+      throw new StoreUnreachableError(`Redis at ${this.where}: no node of the cluster is known yet`)
+    // Ended once it stays so: the listener makes another, whatever its user's strategy is.
+    const subscriber = node.duplicate({ autoResubscribe: false, retryStrategy: () => null, lazyConnect: true })
     subscriber.on('error', () => undefined)
     letEnd(subscriber)
-    subscriber.on('message', (channel, message) => this.#listeners.get(String(channel))?.(String(message)))
-    let isFirst = true
-    subscriber.on('ready', () => {
-      if (!isFirst) void this.#relisten(subscriber)
-      isFirst = false
+    const connection: SubscriberConnection = {
+      subscribe: (channel) => subscriber.subscribe(channel),
+      unsubscribe: (channel) => subscriber.unsubscribe(channel),
+      end: () => subscriber.disconnect(),
+    }
+    const { host, port } = node.options
+    // A node that has left the cluster still answers, and hears nothing.
+    const onLeft = (left: unknown): void => {
+      const { options } = left as IoredisClient
+      if (options.host === host && options.port === port) subscriber.disconnect()
+    }
+    if (!this.joins) client.on('-node', onLeft)
+    subscriber.on('message', (channel, message) => owner.onMessage(String(channel), String(message)))
+    subscriber.on('end', () => {
+      if (!this.joins) client.removeListener('-node', onLeft)
+      owner.onEnd(connection)
     })
     try {
       // Subscribed between "connect" and "ready", ioredis drops the connection once more, and a message in between is lost.
-      await within(whenReady(subscriber), this.#connectTimeoutMs, this.where)
+      await whenReady(subscriber)
     } catch (error) {
       subscriber.disconnect()
-      this.#subscriber = null
       throw error
     }
-    this.#listening = subscriber
-    if (this.#closed) subscriber.disconnect()
-    return subscriber
-  }
-
-  /** Where ioredis subscribes anew by itself, on a cluster, it does not say when that is confirmed. */
-  async #relisten(subscriber: IoredisClient): Promise<void> {
-    try {
-      if (this.#listeners.size > 0) await subscriber.subscribe(...this.#listeners.keys())
-    } catch (error) {
-      // The connection is gone again: the next "ready" comes here, too.
-      if (replyOf(error) !== null) this.#listeners.clear()
-    }
-    this.onGap()
+    return connection
   }
 
   #primaries(): readonly IoredisClient[] {
@@ -170,7 +174,7 @@ export class IoredisTransport implements Transport {
   }
 
   #limited<T>(promise: Promise<T>): Promise<T> {
-    return this.#patience.limit(promise)
+    return this.#deadlines.limit(promise)
   }
 
   /** Given in one turn they leave on one connection, one behind the other: WAIT speaks of its own connection's writes. */
@@ -183,6 +187,22 @@ export class IoredisTransport implements Transport {
   }
 }
 
+/** What ioredis puts before every key; channels have it before them, too, so it must be text. */
+function keyPrefixOf(client: IoredisClient): string {
+  const given = client.options.keyPrefix ?? ''
+  const prefix = String(given)
+  if (typeof given !== 'string' && !Buffer.from(prefix).equals(given)) {
+    throw new UsageError('the keyPrefix of the ioredis client must be text in UTF-8')
+  }
+  // Redis takes an empty tag for none: the keys of one line would be spread over several nodes.
+  if (client.isCluster === true && /^[^{]*\{\}/.test(prefix)) {
+    throw new UsageError(
+      `on a cluster the first braces of a keyPrefix must have something between them, given ${JSON.stringify(prefix)}`,
+    )
+  }
+  return prefix
+}
+
 async function whenReady(client: IoredisClient): Promise<void> {
   if (client.status === 'wait') await client.connect()
   else if (client.status !== 'ready') await once(client as unknown as NodeJS.EventEmitter, 'ready')
@@ -190,8 +210,14 @@ async function whenReady(client: IoredisClient): Promise<void> {
 
 /** A connection that nobody waits for lets the process end; who waits for an answer has a timer. */
 function letEnd(client: IoredisClient): void {
-  client.stream?.unref?.()
-  client.on('connect', () => client.stream?.unref?.())
+  const unref = (): void => {
+    client.stream?.unref?.()
+    // ioredis 4 has a timer for each connection, by which it forgets what scripts the server has.
+    const { _addedScriptHashesCleanInterval: timer } = client as { _addedScriptHashesCleanInterval?: NodeJS.Timeout }
+    timer?.unref()
+  }
+  unref()
+  client.on('connect', unref)
   if (client.isCluster !== true) return
   client.on('+node', (node) => letEnd(node as IoredisClient))
   // The connection that a cluster listens with is none of its nodes, and can only be reached like this.

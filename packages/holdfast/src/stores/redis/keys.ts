@@ -31,9 +31,12 @@ export class Keys {
     return `${this.prefix}:inbox:${id}`
   }
 
-  /** A pattern for SCAN: the lines whose names begin so, and nothing else of ours. */
-  pattern(namePrefix: string): string {
-    return `${literally(this.prefix)}:{${literally(escaped(namePrefix))}*}`
+  /**
+   * A pattern for SCAN: the lines whose names begin so, and nothing else of ours.
+   * @param keyPrefix what the client puts before every key by itself.
+   */
+  pattern(namePrefix: string, keyPrefix = ''): string {
+    return `${literally(keyPrefix + this.prefix)}:{${literally(escaped(namePrefix))}*}`
   }
 
   /** The name behind a line's key; null for any other key. */

@@ -1,7 +1,7 @@
 /** A transport that must be made first: every call waits for it, and a failed attempt is made again by the next. */
 import type { Confirmed, Transport, Wait } from './transport.ts'
-import type { Argument } from './wire/encode.ts'
-import type { Script } from './wire/script.ts'
+import type { Argument } from '../../clients/redis/encode.ts'
+import type { Script } from '../../clients/redis/script.ts'
 
 export class LazyTransport implements Transport {
   readonly where: string
@@ -31,8 +31,8 @@ export class LazyTransport implements Transport {
     return (await this.#inner()).runAndWait(script, keys, args, wait)
   }
 
-  async command(args: readonly Argument[]): Promise<unknown> {
-    return (await this.#inner()).command(args)
+  async askAll(args: readonly Argument[]): Promise<readonly unknown[]> {
+    return (await this.#inner()).askAll(args)
   }
 
   async *scan(pattern: string): AsyncGenerator<readonly string[]> {

@@ -1,22 +1,27 @@
 /** A Redis behind the user's own @redis/client (node-redis). */
-import { replyOf } from './faults.ts'
-import { Patience, within } from './limit.ts'
+import { diagnostics } from '../../contract/events.ts'
+import { replyOf } from './errors.ts'
+import { CommandDeadlines } from './deadline.ts'
+import { type SubscriberConnection, type SubscriberEvents, Subscriber } from './subscriber.ts'
 import type { Settings } from './options.ts'
 import type { Confirmed, Transport, Wait } from './transport.ts'
-import type { Argument } from './wire/encode.ts'
-import { scanStrings } from './wire/scan.ts'
-import type { Script } from './wire/script.ts'
+import type { Argument } from '../../clients/redis/encode.ts'
+import { scanStrings } from '../../clients/redis/scan.ts'
+import type { Script } from '../../clients/redis/script.ts'
 
-/** The members of a client of @redis/client (6 or newer) that are called. */
+/** The members of a client of @redis/client that are called; `redis` 4, 5 and 6 have it inside. */
 export interface NodeRedisClient {
   readonly isOpen: boolean
   sendCommand(args: readonly (string | Buffer)[], options?: object): Promise<unknown>
   duplicate(): NodeRedisClient
   connect(): Promise<unknown>
-  destroy(): void
+  /** At once; since redis 5. */
+  destroy?(): void
+  /** The same of redis 4. */
+  disconnect?(): unknown
   /** Lets the process end while it is connected. */
   unref(): void
-  subscribe(channel: string, listener: (message: string) => void): Promise<unknown>
+  subscribe(channel: string, listener: (message: string, channel: string) => void): Promise<unknown>
   unsubscribe(channel: string): Promise<unknown>
   on(event: string, listener: (...args: unknown[]) => void): unknown
 }
@@ -30,25 +35,28 @@ export class NodeRedisTransport implements Transport {
   readonly joins = true
   onGap: () => void = () => undefined
   readonly #client: NodeRedisClient
-  readonly #patience: Patience
-  readonly #connectTimeoutMs: number
-  #subscriber: Promise<NodeRedisClient> | null = null
-  #listening: NodeRedisClient | null = null
-  #closed = false
+  readonly #deadlines: CommandDeadlines
+  readonly #subscriber: Subscriber
 
   constructor(client: NodeRedisClient, settings: Settings) {
     this.#client = client
-    this.#patience = new Patience(settings.commandTimeoutMs, this.where)
-    this.#connectTimeoutMs = settings.connectTimeoutMs
+    this.#deadlines = new CommandDeadlines(settings.commandTimeoutMs, this.where)
+    this.#subscriber = new Subscriber({
+      where: this.where,
+      connectTimeoutMs: settings.connectTimeoutMs,
+      deadlines: this.#deadlines,
+      open: (owner) => this.#listen(owner),
+      onGap: () => this.onGap(),
+    })
   }
 
   async open(): Promise<void> {
-    await this.command(['PING'])
+    await this.#command(['PING'])
   }
 
   run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
     const rest = [String(keys.length), ...keys, ...args.map(asText)]
-    return this.#patience.limit(this.#client.sendCommand(['EVALSHA', script.sha1, ...rest], PLAIN), (error) =>
+    return this.#deadlines.limit(this.#client.sendCommand(['EVALSHA', script.sha1, ...rest], PLAIN), (error) =>
       isNoScript(error) ? this.#client.sendCommand(['EVAL', script.lua, ...rest], PLAIN) : null,
     )
   }
@@ -62,25 +70,20 @@ export class NodeRedisTransport implements Transport {
     }
   }
 
-  command(args: readonly Argument[]): Promise<unknown> {
-    return this.#patience.limit(this.#client.sendCommand(args.map(asText), PLAIN))
+  async askAll(args: readonly Argument[]): Promise<readonly unknown[]> {
+    return [await this.#command(args)]
   }
 
   scan(pattern: string): AsyncIterable<readonly string[]> {
-    return scanStrings((args) => this.command(args), pattern)
+    return scanStrings((args) => this.#command(args), pattern)
   }
 
-  async subscribe(channel: string, onMessage: (message: string) => void): Promise<void> {
-    this.#subscriber ??= this.#listen()
-    const subscriber = await this.#subscriber
-    await this.#patience.limit(subscriber.subscribe(channel, onMessage))
+  subscribe(channel: string, onMessage: (message: string) => void): Promise<void> {
+    return this.#subscriber.subscribe(channel, onMessage)
   }
 
-  async unsubscribe(channel: string): Promise<void> {
-    const subscriber = this.#listening
-    if (subscriber !== null && !this.#closed) {
-      await this.#patience.limit(subscriber.unsubscribe(channel))
-    }
+  unsubscribe(channel: string): Promise<void> {
+    return this.#subscriber.unsubscribe(channel)
   }
 
   reconnect(): void {
@@ -88,42 +91,54 @@ export class NodeRedisTransport implements Transport {
   }
 
   async close(): Promise<void> {
-    if (this.#closed) return
-    this.#closed = true
-    const subscriber = this.#listening
-    if (subscriber?.isOpen === true) subscriber.destroy()
+    this.#subscriber.close()
   }
 
-  /** A connection of our own beside the client. It subscribes anew by itself before it is "ready" again. */
-  async #listen(): Promise<NodeRedisClient> {
+  /** A connection of our own beside the client. */
+  async #listen(owner: SubscriberEvents): Promise<SubscriberConnection> {
     const subscriber = this.#client.duplicate()
-    // Without a listener an 'error' event would end the process.
-    subscriber.on('error', () => undefined)
-    let isFirst = true
-    subscriber.on('ready', () => {
-      if (!isFirst) this.onGap()
-      isFirst = false
-    })
+    const onMessage = (message: string, channel: string): void => owner.onMessage(channel, message)
+    const connection: SubscriberConnection = {
+      subscribe: (channel) => subscriber.subscribe(channel, onMessage),
+      unsubscribe: (channel) => subscriber.unsubscribe(channel),
+      end: () => shut(subscriber),
+    }
     try {
-      await within(subscriber.connect(), this.#connectTimeoutMs, this.where)
+      await new Promise<unknown>((resolve, reject) => {
+        // An 'error' is a connection that was lost, or could not be made. What the client does then is not waited for.
+        const onLost = (error: unknown): void => {
+          owner.onEnd(connection)
+          reject(error instanceof Error ? error : new Error('the connection that listens was closed'))
+        }
+        subscriber.on('error', onLost)
+        subscriber.on('end', onLost)
+        subscriber.connect().then(resolve, reject)
+      })
     } catch (error) {
-      this.#subscriber = null
-      if (subscriber.isOpen) subscriber.destroy()
+      shut(subscriber)
       throw error
     }
     subscriber.unref()
-    this.#listening = subscriber
-    if (this.#closed) subscriber.destroy()
-    return subscriber
+    return connection
+  }
+
+  #command(args: readonly Argument[]): Promise<unknown> {
+    return this.#deadlines.limit(this.#client.sendCommand(args.map(asText), PLAIN))
   }
 
   async #andWait(args: readonly Argument[], wait: Wait): Promise<Confirmed> {
-    const both = [this.command(args), this.command(['WAIT', wait.replicas, wait.timeoutMs])]
+    const both = [this.#command(args), this.#command(['WAIT', wait.replicas, wait.timeoutMs])]
     const [reply, waited] = await Promise.allSettled(both)
     if (reply?.status === 'rejected') throw reply.reason
     if (waited?.status === 'rejected') throw waited.reason
     return { reply: reply?.value, replicas: Number(waited?.value) }
   }
+}
+
+function shut(client: NodeRedisClient): void {
+  if (!client.isOpen) return
+  if (client.destroy !== undefined) client.destroy()
+  else Promise.resolve(client.disconnect?.()).catch((error: unknown) => diagnostics.failed('', error))
 }
 
 function asText(arg: Argument): string | Buffer {

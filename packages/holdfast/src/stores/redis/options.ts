@@ -1,6 +1,7 @@
 /** The options of a Redis store: checked once, before any I/O. */
-import { checkKeys, checkText, checkWhole } from '../../core/check.ts'
-import { UsageError } from '../../core/errors.ts'
+import type { ConnectionOptions as TlsOptions } from 'node:tls'
+import { checkKeys, checkText, checkWhole } from '../../contract/check.ts'
+import { UsageError } from '../../contract/errors.ts'
 
 export interface RedisOptions {
   /** What all keys and channels begin with. Default 'holdfast'; 1 to 128 bytes, without braces. */
@@ -21,11 +22,23 @@ export interface RedisOptions {
   readonly replicas?: number
   /** How long they may take. Default 1 000; 1 to 60 000, and always less than `commandTimeoutMs`. */
   readonly replicasTimeoutMs?: number
+  /** Options of node:tls, such as `ca`, for a URL that begins with `rediss`. Default: those of Node. */
+  readonly tls?: TlsOptions
+  /** User and password that the Sentinels want; those in the URL are for the servers. Default: none. */
+  readonly sentinelUsername?: string
+  readonly sentinelPassword?: string
 }
 
-export type Settings = Readonly<Required<RedisOptions>>
+type Access = 'tls' | 'sentinelUsername' | 'sentinelPassword'
+export type Settings = Readonly<Required<Omit<RedisOptions, Access>> & Pick<RedisOptions, Access>>
 
-const KEYS = ['prefix', 'connectTimeoutMs', 'commandTimeoutMs', 'retentionMs', 'replicas', 'replicasTimeoutMs']
+const CONNECTING = ['connectTimeoutMs', 'commandTimeoutMs', 'tls', 'sentinelUsername', 'sentinelPassword']
+const KEYS = ['prefix', ...CONNECTING, 'retentionMs', 'replicas', 'replicasTimeoutMs']
+
+/** What a driver that has keys of its users' own can make use of: no prefix, no tokens, no replicas. */
+export function resolveConnecting(options: RedisOptions | undefined): Settings {
+  return resolveSettings(checkKeys('set-nx options', options, CONNECTING) as RedisOptions)
+}
 
 export function resolveSettings(options: RedisOptions | undefined): Settings {
   checkKeys('Redis options', options, KEYS)
@@ -41,8 +54,22 @@ export function resolveSettings(options: RedisOptions | undefined): Settings {
   if (prefix === '' || /[{}]/.test(prefix)) {
     throw new UsageError(`prefix must be 1 to 128 bytes without braces, given ${JSON.stringify(prefix)}`)
   }
+  const { tls, sentinelUsername, sentinelPassword } = options ?? {}
+  if (tls !== undefined && (typeof tls !== 'object' || tls === null)) {
+    throw new UsageError('tls must be the options of node:tls, such as { ca }')
+  }
+  if (sentinelUsername !== undefined && sentinelPassword === undefined) {
+    throw new UsageError('sentinelUsername needs a sentinelPassword')
+  }
   return Object.freeze({
     prefix,
+    ...(tls === undefined ? {} : { tls }),
+    ...(sentinelUsername === undefined
+      ? {}
+      : { sentinelUsername: checkText('sentinelUsername', sentinelUsername, 1_024) }),
+    ...(sentinelPassword === undefined
+      ? {}
+      : { sentinelPassword: checkText('sentinelPassword', sentinelPassword, 1_024) }),
     connectTimeoutMs: checkWhole('connectTimeoutMs', connectTimeoutMs, 1, 600_000),
     commandTimeoutMs: checkWhole('commandTimeoutMs', commandTimeoutMs, 1, 600_000),
     retentionMs: checkWhole('retentionMs', retentionMs, 1_000, 86_400_000),

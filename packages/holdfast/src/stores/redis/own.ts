@@ -1,12 +1,12 @@
 /** One Redis server over our own connection. */
 import type { Settings } from './options.ts'
 import type { Confirmed, Transport, Wait } from './transport.ts'
-import { Connection } from './wire/connection.ts'
-import type { Argument } from './wire/encode.ts'
-import { ReplyError } from './wire/errors.ts'
-import type { ConnectionOptions } from './wire/options.ts'
-import { scanStrings } from './wire/scan.ts'
-import type { Script } from './wire/script.ts'
+import { Connection } from '../../clients/redis/connection.ts'
+import type { Argument } from '../../clients/redis/encode.ts'
+import { ReplyError } from '../../clients/redis/errors.ts'
+import type { ConnectionOptions } from '../../clients/redis/options.ts'
+import { scanStrings } from '../../clients/redis/scan.ts'
+import type { Script } from '../../clients/redis/script.ts'
 
 export class OwnTransport implements Transport {
   readonly where: string
@@ -16,7 +16,7 @@ export class OwnTransport implements Transport {
   readonly #connection: Connection
   readonly #options: ConnectionOptions
   /** Only where the server speaks RESP2: there a connection that listens can't ask. */
-  #listener: Connection | null = null
+  #subscriber: Connection | null = null
 
   constructor(target: ConnectionOptions, settings: Pick<Settings, 'connectTimeoutMs' | 'commandTimeoutMs'>) {
     this.#options = {
@@ -49,8 +49,8 @@ export class OwnTransport implements Transport {
     }
   }
 
-  command(args: readonly Argument[]): Promise<unknown> {
-    return this.#connection.command(args)
+  async askAll(args: readonly Argument[]): Promise<readonly unknown[]> {
+    return [await this.#connection.command(args)]
   }
 
   scan(pattern: string): AsyncIterable<readonly string[]> {
@@ -59,12 +59,12 @@ export class OwnTransport implements Transport {
 
   async subscribe(channel: string, onMessage: (message: string) => void): Promise<void> {
     await this.#connection.connect()
-    if (this.#connection.protocol === 2) this.#listener ??= new Connection({ ...this.#options, protocol: 2 })
-    await (this.#listener ?? this.#connection).subscribe(channel, onMessage)
+    if (this.#connection.protocol === 2) this.#subscriber ??= new Connection({ ...this.#options, protocol: 2 })
+    await (this.#subscriber ?? this.#connection).subscribe(channel, onMessage)
   }
 
   unsubscribe(channel: string): Promise<void> {
-    return (this.#listener ?? this.#connection).unsubscribe(channel)
+    return (this.#subscriber ?? this.#connection).unsubscribe(channel)
   }
 
   reconnect(): void {
@@ -72,7 +72,7 @@ export class OwnTransport implements Transport {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#connection.close(), this.#listener?.close()])
+    await Promise.all([this.#connection.close(), this.#subscriber?.close()])
   }
 
   /** Both leave in one write, on one connection: WAIT speaks of the writes of its own connection only. */

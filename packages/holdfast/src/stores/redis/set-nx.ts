@@ -2,15 +2,16 @@
  * The classic recipe, for lines shared with programs that use it: `SET key value NX PX ttl`, and compare-and-delete. The
  * key is the line's own name. Nobody queues, so waiting is asking again; there is no fencing token and no sharing.
  */
-import { UnsupportedError } from '../../core/errors.ts'
-import { instant } from '../../core/validity.ts'
-import type { CellView, Driver, Entry, LineView, Place, Stop, Traits } from '../../driver.ts'
+import { UnsupportedError } from '../../contract/errors.ts'
+import { instant } from '../../contract/validity.ts'
+import type { CellView, Driver, Entry, LineView, Place, Stop, Traits } from '../../contract/driver.ts'
 import { system } from '../../system.ts'
-import { translate } from './faults.ts'
+import { wholeOf } from './replies.ts'
+import { translate } from './errors.ts'
 import { SET_NX_DELETE, SET_NX_RENEW, SET_NX_TAKE } from './scripts.generated.ts'
 import type { Transport } from './transport.ts'
-import type { Argument } from './wire/encode.ts'
-import { type Script, script } from './wire/script.ts'
+import type { Argument } from '../../clients/redis/encode.ts'
+import { type Script, script } from '../../clients/redis/script.ts'
 
 const TRAITS: Traits = Object.freeze({
   fair: false,
@@ -41,6 +42,15 @@ export class SetNxDriver implements Driver {
 
   constructor(transport: Transport) {
     this.#transport = transport
+  }
+
+  /** Connects and looks at the server. Not needed: without it the first use connects, and what is wrong is said then. */
+  async open(): Promise<void> {
+    try {
+      await this.#transport.open()
+    } catch (error) {
+      throw translate(error, this.#transport.where)
+    }
   }
 
   async enter(entry: Entry, wait: boolean): Promise<Place | null> {
@@ -77,7 +87,7 @@ export class SetNxDriver implements Driver {
   async break(line: string, now: boolean): Promise<number> {
     if (!now)
       throw new UnsupportedError('whoever holds a set-nx line can not be forbidden to renew it: break it now', { line })
-    return Number(await this.#run(DELETE, line, []))
+    return wholeOf(await this.#run(DELETE, line, []))
   }
 
   close(): Promise<void> {
@@ -88,7 +98,7 @@ export class SetNxDriver implements Driver {
   async #try(entry: Entry): Promise<Place> {
     const { line, id, ttlMs } = entry
     const since = instant(system)
-    const isOurs = Number(await this.#run(TAKE, line, [id, ttlMs])) === 1
+    const isOurs = wholeOf(await this.#run(TAKE, line, [id, ttlMs])) === 1
     const token = this.#nextToken()
     if (isOurs) {
       this.#granted.set(id, token)
@@ -101,7 +111,7 @@ export class SetNxDriver implements Driver {
   async #renew(entry: Entry): Promise<Place | null> {
     const since = instant(system)
     const token = this.#granted.get(entry.id) ?? this.#nextToken()
-    if (Number(await this.#run(RENEW, entry.line, [entry.id, entry.ttlMs])) === 1) {
+    if (wholeOf(await this.#run(RENEW, entry.line, [entry.id, entry.ttlMs])) === 1) {
       return { token, ahead: 0, recheckMs: null, since, wanted: false }
     }
     this.#granted.delete(entry.id)

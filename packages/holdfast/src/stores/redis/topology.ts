@@ -1,11 +1,13 @@
-/** `redis+sentinel://` and `redis+cluster://`: parsed here, carried by ioredis, which is loaded only then. */
-import { MissingClientError, UsageError } from '../../core/errors.ts'
+/** `redis[s]+sentinel://` and `redis[s]+cluster://`: parsed here, carried by ioredis, which is loaded only then. */
+import { MissingClientError, UsageError } from '../../contract/errors.ts'
 import { type IoredisClient, IoredisTransport } from './ioredis.ts'
 import type { Settings } from './options.ts'
-import { parseRedisUrl } from './wire/url.ts'
+import { parseRedisUrl } from '../../clients/redis/url.ts'
 
 export interface Topology {
   readonly kind: 'sentinel' | 'cluster'
+  /** To the servers, and to the Sentinels. */
+  readonly tls: boolean
   readonly hosts: readonly { readonly host: string; readonly port: number }[]
   readonly username?: string
   readonly password?: string
@@ -20,19 +22,20 @@ interface Ioredis {
 }
 
 const SHAPES = {
-  sentinel: 'redis+sentinel://[user:pass@]h1:26379,h2/master[/db]',
-  cluster: 'redis+cluster://[user:pass@]h1:6379,h2',
+  sentinel: 'redis[s]+sentinel://[user:pass@]h1:26379,h2/master[/db]',
+  cluster: 'redis[s]+cluster://[user:pass@]h1:6379,h2',
 }
 
 /** Reads one of the two URLs; null for any other scheme. No error repeats any part of it. */
 export function parseTopology(url: string): Topology | null {
-  const match = /^redis\+(sentinel|cluster):\/\/(?:([^/?#]*)@)?([^/?#@]*)(\/[^?#]*)?$/.exec(url)
+  const match = /^redis(s?)\+(sentinel|cluster):\/\/(?:([^/?#]*)@)?([^/?#@]*)(\/[^?#]*)?$/.exec(url)
   if (match === null) {
-    const kind = /^redis\+(sentinel|cluster):/.exec(url)?.[1] as Topology['kind'] | undefined
+    const kind = /^rediss?\+(sentinel|cluster):/.exec(url)?.[1] as Topology['kind'] | undefined
     if (kind === undefined) return null
     throw new UsageError(`the Redis URL can't be used. It must look like ${SHAPES[kind]}`)
   }
-  const [, kind, login, addresses = '', path = ''] = match as unknown as [
+  const [, secure, kind, login, addresses = '', path = ''] = match as unknown as [
+    string,
     string,
     Topology['kind'],
     string?,
@@ -53,6 +56,7 @@ export function parseTopology(url: string): Topology | null {
   if (!/^\d{1,9}$/.test(db) || more.length > 0) throw wrong('its path is not a name and the number of a database')
   return {
     kind,
+    tls: secure === 's',
     hosts,
     ...(username === undefined ? {} : { username }),
     ...(password === undefined ? {} : { password }),
@@ -64,10 +68,13 @@ export function parseTopology(url: string): Topology | null {
 /** Opens nothing by itself: ioredis connects in the background. */
 export async function makeTopology(topology: Topology, settings: Settings): Promise<IoredisTransport> {
   const { Redis, Cluster } = await loadIoredis()
-  const { kind, hosts, username, password, master, db } = topology
+  const { kind, tls, hosts, username, password, master, db } = topology
+  const { sentinelUsername, sentinelPassword } = settings
+  const secure = tls ? (settings.tls ?? {}) : undefined
   const login = { ...(username === undefined ? {} : { username }), ...(password === undefined ? {} : { password }) }
   const options = {
     ...login,
+    ...(secure === undefined ? {} : { tls: secure }),
     connectTimeout: settings.connectTimeoutMs,
     // An unanswered command fails soon and core asks again with the same id, rather than wait for a server that may not come back.
     maxRetriesPerRequest: 2,
@@ -80,12 +87,17 @@ export async function makeTopology(topology: Topology, settings: Settings): Prom
           ...options,
           sentinels: hosts,
           name: master,
+          ...(secure === undefined ? {} : { enableTLSForSentinelMode: true, sentinelTLS: secure }),
+          ...(sentinelUsername === undefined ? {} : { sentinelUsername }),
+          ...(sentinelPassword === undefined ? {} : { sentinelPassword }),
           db,
           sentinelRetryStrategy: backoff,
           retryStrategy: backoff,
         })
       : new Cluster(hosts, {
           redisOptions: options,
+          // A certificate names a host: its address, once looked up, would match none.
+          ...(secure === undefined ? {} : { dnsLookup: asItIs }),
           clusterRetryStrategy: backoff,
           slotsRefreshTimeout: 2_000,
           slotsRefreshInterval: 0,
@@ -94,12 +106,16 @@ export async function makeTopology(topology: Topology, settings: Settings): Prom
   return new IoredisTransport(client, settings, { where: kind === 'sentinel' ? `${where}/${master}` : where })
 }
 
+function asItIs(address: string, callback: (error: null, address: string) => void): void {
+  callback(null, address)
+}
+
 async function loadIoredis(): Promise<Ioredis> {
   try {
     return (await import('ioredis')) as unknown as Ioredis
   } catch (cause) {
     if ((cause as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw cause
-    throw new MissingClientError('Redis Sentinel and Cluster need the package ioredis: npm install ioredis@6', {
+    throw new MissingClientError('Redis Sentinel and Cluster need the package ioredis: npm install ioredis', {
       cause,
     })
   }

@@ -1,6 +1,6 @@
 /** What the driver needs of a Redis, whoever carries the bytes: our own connection, the user's client, or a cluster. */
-import type { Argument } from './wire/encode.ts'
-import type { Script } from './wire/script.ts'
+import type { Argument } from '../../clients/redis/encode.ts'
+import type { Script } from '../../clients/redis/script.ts'
 
 /** How many replicas must have confirmed a write, and how long they may take. */
 export interface Wait {
@@ -29,8 +29,8 @@ export interface Transport {
   run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown>
   /** The same, then WAIT on the same connection. */
   runAndWait(script: Script, keys: readonly string[], args: readonly Argument[], wait: Wait): Promise<Confirmed>
-  /** One command that any primary can answer. */
-  command(args: readonly Argument[]): Promise<unknown>
+  /** One command to every primary; the replies in some order. */
+  askAll(args: readonly Argument[]): Promise<readonly unknown[]>
   /** The keys that match, of every primary; some may come twice. */
   scan(pattern: string): AsyncIterable<readonly string[]>
   /** Resolves when the server has confirmed; lasts over reconnects. */

@@ -1,6 +1,6 @@
 /** What a process hears from Redis: its own places that were granted or broken, and changes of the lines it observes. */
-import { diagnostics } from '../../core/diagnostics.ts'
-import type { Stop, Wake } from '../../driver.ts'
+import { diagnostics } from '../../contract/events.ts'
+import type { Stop, Wake } from '../../contract/driver.ts'
 import type { Keys } from './keys.ts'
 import type { Transport } from './transport.ts'
 
@@ -14,7 +14,7 @@ interface Observed {
   timer: NodeJS.Timeout | null
 }
 
-export class Inbox {
+export class Wakeups {
   /** Names this process to the scripts: 12 characters. */
   readonly id: string
   readonly #transport: Transport
@@ -85,10 +85,11 @@ export class Inbox {
   /** `id token` for a place that is granted now, `id` alone for one that something else happened to; several by commas. */
   #heard(message: string): void {
     for (const item of message.split(',')) {
-      const [id = '', token] = item.split(' ')
+      const [id = '', token = ''] = item.split(' ')
       const wake = this.#places.get(id)
-      if (token === undefined) wake?.()
-      else wake?.({ id, token: BigInt(token) })
+      // Whoever may publish may write anything here: what is no token is no grant, and a reason to look.
+      if (/^\d{1,16}$/.test(token)) wake?.({ id, token: BigInt(token) })
+      else wake?.()
     }
   }
 

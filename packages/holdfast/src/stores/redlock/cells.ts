@@ -1,8 +1,10 @@
 /** Cells over a majority: a change is one ballot that a majority first promises and then takes, so no two can both succeed. */
-import { OutcomeUnknownError, StoreUnreachableError } from '../../core/errors.ts'
-import type { CellView, Change } from '../../driver.ts'
+import { OutcomeUnknownError, StoreUnreachableError } from '../../contract/errors.ts'
+import type { CellView, Change } from '../../contract/driver.ts'
 import type { Keys } from '../redis/keys.ts'
-import type { Council } from './council.ts'
+import { backoffMs } from '../shared/backoff.ts'
+import type { Servers } from './servers.ts'
+import type { Deployment } from './deployment.ts'
 import { poll } from './poll.ts'
 import type { Items } from './voter.ts'
 
@@ -10,8 +12,7 @@ import type { Items } from './voter.ts'
 const GRAVE_MS = 600_000
 /** Two ballots at once push each other aside: each waits a random while before it tries again. */
 const TRIES = 60
-const PAUSE_MS = 4
-const PAUSE_MS_MAX = 60
+const PAUSE = { backoffMinMs: 4, backoffMaxMs: 60 }
 
 /** What a majority last took, as far as those that answered know. */
 interface Taken {
@@ -32,24 +33,27 @@ const HISTORY = 64
 const NONCE = 12
 
 export class Cells {
-  readonly #council: Council
+  readonly #servers: Servers
   readonly #keys: Keys
   readonly #limitMs: number
   #promised = 0
 
-  constructor(council: Council, keys: Keys, limitMs: number) {
-    this.#council = council
+  constructor(servers: Servers, keys: Keys, limitMs: number) {
+    this.#servers = servers
     this.#keys = keys
     this.#limitMs = limitMs
   }
 
-  async swap(key: string, change: Change | null): Promise<CellView> {
-    const { runtime } = this.#council
+  /** @param by the deployment by which it is counted, if that must not change meanwhile. */
+  async swap(key: string, change: Change | null, by: Deployment | null = null): Promise<CellView> {
+    const { runtime } = this.#servers
     // What this call last tried to write, and what it was to replace.
     let tried: { readonly before: Taken; readonly after: Taken } | null = null
     for (let tries = 0; tries < TRIES; tries++) {
-      const ballot = Math.max(this.#council.propose(), this.#promised + 1)
-      const before = await this.#prepare(key, ballot)
+      const ballot = Math.max(this.#servers.propose(), this.#promised + 1)
+      // Both halves of a ballot are counted by the same servers: two majorities of different ones need not meet.
+      const counted = by ?? this.#servers.counted
+      const before = await this.#prepare(key, ballot, counted)
       if (before !== null) {
         const after = this.#decide(before, ballot, change)
         if (tried !== null && after.nonce !== tried.after.nonce) {
@@ -63,9 +67,9 @@ export class Cells {
         // and must not be seen by one reader and missed by the next. It is copied to servers that forgot it, too.
         if (after.nonce !== before.nonce) tried = { before, after }
         if (after.version === 0 && after.nonce === null) return viewOf(after)
-        if (await this.#accept(key, ballot, after)) return viewOf(after)
+        if (await this.#accept(key, ballot, after, counted)) return viewOf(after)
       }
-      const pauseMs = Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** tries) * runtime.random()
+      const pauseMs = backoffMs(tries, PAUSE, runtime.random())
       await new Promise<void>((resolve) => void runtime.after(pauseMs, resolve, true))
     }
     if (tried !== null) throw unknown(key)
@@ -87,10 +91,10 @@ export class Cells {
   }
 
   /** null: another ballot came in between. */
-  async #prepare(key: string, ballot: number): Promise<Taken | null> {
+  async #prepare(key: string, ballot: number, counted: Deployment): Promise<Taken | null> {
     let newest = ABSENT
     const isPromised = await this.#majority(
-      (voter) => voter.ask('prepare', [this.#keys.cell(key)], [ballot, GRAVE_MS]),
+      (voter) => voter.ask('prepare', [this.#keys.cell(key)], [ballot, GRAVE_MS], counted),
       key,
       (items) => {
         const [, , promised, latest, taken, version, leftMs, full, nonce, value, history] = items as [
@@ -123,11 +127,16 @@ export class Cells {
     return isPromised ? newest : null
   }
 
-  #accept(key: string, ballot: number, { version, leftMs, value, nonce, history }: Taken): Promise<boolean> {
+  #accept(
+    key: string,
+    ballot: number,
+    { version, leftMs, value, nonce, history }: Taken,
+    counted: Deployment,
+  ): Promise<boolean> {
     const full = value === null ? 0 : 1
     const args = [ballot, version, Math.max(0, leftMs), full, value ?? '', nonce ?? '', GRAVE_MS, history]
     return this.#majority(
-      (voter) => voter.ask('accept', [this.#keys.cell(key)], args),
+      (voter) => voter.ask('accept', [this.#keys.cell(key)], args, counted),
       key,
       ([, , taken, latest]) => {
         this.#promised = Math.max(this.#promised, Number(latest))
@@ -138,13 +147,13 @@ export class Cells {
 
   /** Whether a quorum said yes. Rejects when too few answered. */
   async #majority(
-    send: (voter: Council['voters'][number]) => Promise<Items>,
+    send: (voter: Servers['voters'][number]) => Promise<Items>,
     key: string,
     isYes: (items: Items) => boolean,
   ): Promise<boolean> {
-    const { voters, quorum, runtime } = this.#council
+    const { members: voters, quorum, total, runtime } = this.#servers
     let [yes, no] = [0, 0]
-    const isImpossible = (): boolean => no > voters.length - quorum
+    const isImpossible = (): boolean => no > total - quorum
     const errors: Error[] = []
     await poll({
       voters,
@@ -157,8 +166,10 @@ export class Cells {
       isMostlyHeard: () => yes + no >= quorum,
     })
     if (yes >= quorum) return true
+    // The servers changed, or one lost its marker: the ballot is made again, when it is known who they are.
+    if (await this.#servers.calm(errors)) return false
     // With an even number of servers half of them can say so, which are no quorum, and it is an answer all the same.
-    if (yes + no < quorum && !isImpossible()) throw this.#council.unreachable(yes + no, errors, key)
+    if (yes + no < quorum && !isImpossible()) throw this.#servers.unreachable(yes + no, errors, key)
     return false
   }
 }

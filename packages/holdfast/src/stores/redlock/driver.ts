@@ -1,16 +1,17 @@
 /** Redlock over independent Redis servers: a hold is a majority of votes, each server votes for one, and tokens rise. */
-import { UnsupportedError, UsageError } from '../../core/errors.ts'
-import type { Runtime } from '../../core/runtime.ts'
-import type { CellView, Change, Driver, Entry, LineView, Place, Stop, Traits, Wake } from '../../driver.ts'
+import { UnsupportedError, UsageError } from '../../contract/errors.ts'
+import type { Runtime } from '../../contract/runtime.ts'
+import type { CellView, Change, Driver, Entry, LineView, Place, Stop, Traits, Wake } from '../../contract/driver.ts'
 import { Keys } from '../redis/keys.ts'
 import { Cells } from './cells.ts'
-import { Claim } from './claim.ts'
-import { Council } from './council.ts'
-import { Hub } from './hub.ts'
-import { Janitor } from './janitor.ts'
+import { OwnPlace } from './places.ts'
+import { Servers } from './servers.ts'
+import { Wakeups } from './wakeups.ts'
+import { Tombstones } from './tombstones.ts'
 import { listLines } from './listing.ts'
 import type { Settings } from './options.ts'
 import { poll } from './poll.ts'
+import { Reconfiguration } from './reconfiguration.ts'
 import { Rounds } from './rounds.ts'
 import type { Voter } from './voter.ts'
 import type { Wire } from './wire.ts'
@@ -29,19 +30,19 @@ const TRAITS: Traits = Object.freeze({
 
 /** Readers and writers of a read-write lock. */
 const ALL = 1_000_000
-/** Claims that nobody left or renewed for a while are forgotten, looked for every so many new ones. */
+/** Places of ours that nobody left or renewed for a while are forgotten, looked for every so many new ones. */
 const SWEEP_EVERY = 1_000
 
 export class RedlockDriver implements Driver {
   readonly name = 'redlock'
   readonly traits: Traits = TRAITS
-  readonly #council: Council
+  readonly #servers: Servers
   readonly #keys: Keys
-  readonly #claims = new Map<string, Claim>()
+  readonly #ownPlaces = new Map<string, OwnPlace>()
   readonly #wakes = new Map<string, Wake>()
-  readonly #janitor: Janitor
+  readonly #tombstones: Tombstones
   readonly #rounds: Rounds
-  readonly #hub: Hub
+  readonly #wakeups: Wakeups
   readonly #cells: Cells
   readonly #settings: Settings
   #opening: Promise<void> | null = null
@@ -53,29 +54,30 @@ export class RedlockDriver implements Driver {
     const marker = `${settings.prefix}:redlock`
     const id = runtime.randomId().slice(0, 16)
     this.#settings = settings
-    this.#council = new Council(wires, marker, settings, runtime)
+    this.#servers = new Servers(wires, marker, settings, runtime)
+    this.#servers.reconfiguration = new Reconfiguration(this.#servers, settings, false)
     this.#keys = new Keys(settings.prefix)
-    this.#janitor = new Janitor(runtime, (voter, line, debts, before) =>
-      this.#rounds.disown(voter, line, debts, Math.min(this.#endedRound(voter), before - 1)),
+    this.#tombstones = new Tombstones(runtime, (voter, line, tombstones, before) =>
+      this.#rounds.bury(voter, line, tombstones, Math.min(this.#endedRound(voter), before - 1)),
     )
-    this.#rounds = new Rounds(this.#council, this.#keys, this.#janitor, settings, id)
-    this.#cells = new Cells(this.#council, this.#keys, settings.nodeTimeoutMs)
-    this.#hub = new Hub(
-      this.#council,
+    this.#rounds = new Rounds(this.#servers, this.#keys, this.#tombstones, settings, id)
+    this.#cells = new Cells(this.#servers, this.#keys, settings.nodeTimeoutMs)
+    this.#wakeups = new Wakeups(
+      this.#servers,
       this.#keys,
       { id, marker, retentionMs: settings.retentionMs },
-      this.#claims,
-      (claim) => this.#rounds.inquired(claim),
+      this.#ownPlaces,
+      (own) => this.#rounds.inquired(own),
     )
-    this.#council.listener = {
+    this.#servers.listener = {
       joined: (voter: Voter) => {
-        this.#hub.listen(voter)
-        this.#janitor.retry(voter)
+        this.#wakeups.listen(voter)
+        this.#tombstones.retry(voter)
       },
-      gap: () => this.#hub.gap(),
+      gap: () => this.#wakeups.gap(),
       // Every hold is asked for at once: what a majority has dropped meanwhile is then known to be lost.
       slept: () => {
-        for (const claim of this.#claims.values()) claim.wake?.()
+        for (const own of this.#ownPlaces.values()) own.wake?.()
       },
     }
   }
@@ -83,67 +85,67 @@ export class RedlockDriver implements Driver {
   /** Connects to all servers and looks at them: rejects unless a quorum can be asked. Without it the first use connects. */
   async open(): Promise<void> {
     await this.#connect()
-    this.#council.check()
+    this.#servers.check()
   }
 
   async enter(entry: Entry, wait: boolean): Promise<Place | null> {
     checkLine(entry)
     if (!this.#isOpen) await this.#connect()
-    const longestMs = this.#council.longestMs()
+    const longestMs = this.#servers.longestMs()
     if (longestMs > 0 && entry.ttlMs > longestMs) {
       throw new UsageError(
         `ttlMs must be at most ${longestMs} on this deployment (its maxTtlMs), given ${entry.ttlMs}: a server that restarts keeps quiet for so long and no longer`,
         { line: entry.line },
       )
     }
-    let claim = this.#claims.get(entry.id)
-    if (claim === undefined || claim.isOver) {
-      claim = new Claim(entry, this.#keys.line(entry.line)[0], this.#council.propose())
-      claim.wake = this.#wakes.get(entry.id) ?? null
-      this.#claims.set(entry.id, claim)
+    let own = this.#ownPlaces.get(entry.id)
+    if (own === undefined || own.isOver) {
+      own = new OwnPlace(entry, this.#keys.line(entry.line)[0], this.#servers.propose())
+      own.wake = this.#wakes.get(entry.id) ?? null
+      this.#ownPlaces.set(entry.id, own)
       if (++this.#entered % SWEEP_EVERY === 0) this.#sweep()
     }
-    return this.#forgetting(await this.#rounds.enter(claim, wait), claim)
+    return this.#forgetting(await this.#rounds.enter(own, wait), own)
   }
 
   async touch(entries: readonly Entry[]): Promise<(Place | null)[]> {
     if (!this.#isOpen) await this.#connect()
-    const claims = entries.map((entry) => {
-      const known = this.#claims.get(entry.id)
+    const ownPlaces = entries.map((entry) => {
+      const known = this.#ownPlaces.get(entry.id)
       if (known !== undefined) return known
       // Entered by another client of the same process, or long ago: the servers know.
-      const claim = new Claim(entry, this.#keys.line(entry.line)[0], this.#council.propose(), true)
-      claim.wake = this.#wakes.get(entry.id) ?? null
-      this.#claims.set(entry.id, claim)
-      return claim
+      const own = new OwnPlace(entry, this.#keys.line(entry.line)[0], this.#servers.propose(), true)
+      own.wake = this.#wakes.get(entry.id) ?? null
+      this.#ownPlaces.set(entry.id, own)
+      return own
     })
-    const places = await this.#rounds.touch(claims)
-    return places.map((place, i) => this.#forgetting(place, claims[i] as Claim))
+    const places = await this.#rounds.touch(ownPlaces)
+    return places.map((place, i) => this.#forgetting(place, ownPlaces[i] as OwnPlace))
   }
 
   async leave(entry: Entry, afterMs = 0): Promise<void> {
     if (!this.#isOpen) await this.#connect()
-    const claim = this.#claims.get(entry.id)
-    this.#claims.delete(entry.id)
-    await this.#rounds.leave(entry, claim, afterMs)
+    const own = this.#ownPlaces.get(entry.id)
+    this.#ownPlaces.delete(entry.id)
+    await this.#rounds.leave(entry, own, afterMs)
   }
 
   watch(line: string, id: string | null, wake: Wake): Stop | Promise<Stop> {
-    if (id === null) return this.#connect().then(() => this.#hub.observe(line, wake))
+    if (id === null) return this.#connect().then(() => this.#wakeups.observe(line, wake))
     this.#wakes.set(id, wake)
     const stop = (): void => {
       this.#wakes.delete(id)
-      const claim = this.#claims.get(id)
-      if (claim !== undefined) claim.wake = null
+      const own = this.#ownPlaces.get(id)
+      if (own !== undefined) own.wake = null
     }
-    const claim = this.#claims.get(id)
-    if (claim !== undefined) claim.wake = wake
+    const own = this.#ownPlaces.get(id)
+    if (own !== undefined) own.wake = wake
     return stop
   }
 
   async *list(prefix: string): AsyncGenerator<LineView> {
     await this.#connect()
-    yield* await listLines(this.#council, this.#keys, prefix)
+    yield* await listLines(this.#servers, this.#keys, prefix)
   }
 
   async swap(key: string, change: Change | null): Promise<CellView> {
@@ -153,7 +155,7 @@ export class RedlockDriver implements Driver {
 
   async break(line: string, now: boolean): Promise<number> {
     await this.#connect()
-    const { voters, quorum, runtime } = this.#council
+    const { members: voters, quorum, runtime } = this.#servers
     const counts = new Map<string, number>()
     const errors: Error[] = []
     let heard = 0
@@ -167,19 +169,20 @@ export class RedlockDriver implements Driver {
         for (const id of ids.slice(2) as string[]) counts.set(id, (counts.get(id) ?? 0) + 1)
       },
       miss: (_, error) => void errors.push(error),
-      // All of them, as far as they answer: a hold is broken only where its votes are.
+      // All of them, as far as they answer in their time: a hold is broken only where its votes are. Two of five answer late; of the three
+      // that were heard two vote for the holder: it would be told as nobody, and go on.
       isDecided: () => false,
-      isMostlyHeard: () => heard >= quorum,
+      isMostlyHeard: () => false,
     })
-    if (heard < quorum) throw this.#council.unreachable(heard, errors, line)
+    if (heard < quorum) throw this.#servers.unreachable(heard, errors, line)
     return [...counts.values()].filter((count) => count >= quorum).length
   }
 
   close(): Promise<void> {
     if (this.#closing === null) {
-      this.#hub.close()
-      this.#janitor.close()
-      this.#closing = this.#council.close()
+      this.#wakeups.close()
+      this.#tombstones.close()
+      this.#closing = this.#servers.close()
     }
     return this.#closing
   }
@@ -190,27 +193,27 @@ export class RedlockDriver implements Driver {
   }
 
   async #open(): Promise<void> {
-    await this.#council.open()
+    await this.#servers.open()
     this.#isOpen = true
   }
 
-  #forgetting(place: Place | null, claim: Claim): Place | null {
-    if (place === null && this.#claims.get(claim.entry.id) === claim) this.#claims.delete(claim.entry.id)
+  #forgetting(place: Place | null, own: OwnPlace): Place | null {
+    if (place === null && this.#ownPlaces.get(own.entry.id) === own) this.#ownPlaces.delete(own.entry.id)
     return place
   }
 
   /** No request to enter of this round, or of one before it, is under way to that server and waited for. */
   #endedRound({ index }: Voter): number {
-    let { round } = this.#council
-    for (const { isBusy, asked, erred, round: its } of this.#claims.values()) {
+    let { round } = this.#servers
+    for (const { isBusy, asked, erred, round: its } of this.#ownPlaces.values()) {
       if (isBusy || (asked.has(index) && !erred.has(index))) round = Math.min(round, its - 1)
     }
     return round
   }
 
   #sweep(): void {
-    for (const [id, claim] of this.#claims) {
-      if (claim.wake === null && !this.#wakes.has(id) && !claim.isBusy) this.#claims.delete(id)
+    for (const [id, own] of this.#ownPlaces) {
+      if (own.wake === null && !this.#wakes.has(id) && !own.isBusy) this.#ownPlaces.delete(id)
     }
   }
 }

@@ -1,5 +1,5 @@
 /** Servers that answer and give no votes for a while: they may have forgotten some, or their clocks can't be trusted. */
-import { StoreUnreachableError } from '../../core/errors.ts'
+import { StoreUnreachableError } from '../../contract/errors.ts'
 
 export class SilentError extends StoreUnreachableError {
   readonly where: string
@@ -11,6 +11,13 @@ export class SilentError extends StoreUnreachableError {
     this.where = where
     this.leftMs = leftMs
     this.why = why
+  }
+}
+
+/** The server did nothing, since its marker is not what the asker was told: asked again by what it says now, it may. */
+export class ChangedError extends StoreUnreachableError {
+  constructor(where: string) {
+    super(`Redis at ${where} was asked while the servers of the deployment changed, or it lost its marker`)
   }
 }
 

@@ -1,22 +1,23 @@
 /** `holdfast/redlock`: locks that a majority of independent Redis servers agree on, by URLs or by clients you have already. */
-import { UsageError } from '../../core/errors.ts'
+import { UsageError } from '../../contract/errors.ts'
 import { system } from '../../system.ts'
 import { resolveSettings as resolveRedis } from '../redis/options.ts'
 import { type RedisClient, transportTo } from '../redis/transport-to.ts'
-import type { ConnectionOptions } from '../redis/wire/options.ts'
-import { parseRedisUrl } from '../redis/wire/url.ts'
-import { ClientWire } from './client-wire.ts'
+import type { ConnectionOptions } from '../../clients/redis/options.ts'
+import { parseRedisUrl } from '../../clients/redis/url.ts'
+import { ClientWire, OwnWire } from './wires.ts'
 import { RedlockDriver } from './driver.ts'
 import { type Started, startDeployment } from './init.ts'
-import { type RedlockOptions, resolveSettings, type Settings } from './options.ts'
-import { OwnWire } from './own-wire.ts'
-import { parseRedlockUrl } from './url.ts'
+import { parseRedlockUrl, type RedlockOptions, resolveSettings, type Settings } from './options.ts'
+import { Resize, type Resized } from './resize.ts'
 import type { Wire } from './wire.ts'
 
+export type { Argument as RedisArgument } from '../../clients/redis/encode.ts'
 export type { RedisClient } from '../redis/transport-to.ts'
 export type { RedlockDriver } from './driver.ts'
 export type { Started } from './init.ts'
 export type { RedlockOptions } from './options.ts'
+export type { Resized } from './resize.ts'
 
 /**
  * A store on several independent Redis servers. Nothing is connected before the first use.
@@ -39,7 +40,27 @@ export async function initRedlock(
   options?: RedlockOptions,
 ): Promise<Started> {
   const { wires, settings } = prepare(stores, options)
-  return startDeployment(wires, settings)
+  return startDeployment(wires, settings, system)
+}
+
+/**
+ * Changes which servers a deployment has, while clients work: takes in those of `stores` that are new, and lets go those that are not among them.
+ * Each change waits for one longest lease after the one before it. It can be run again if it was cut off. Also `holdfast redlock resize`.
+ * @param stores the servers that there are to be.
+ * @param from more servers to reach the deployment by, if most of its present ones are not among `stores`.
+ */
+export async function resizeRedlock(
+  stores: string | URL | readonly (string | URL | RedisClient)[],
+  options?: RedlockOptions & {
+    readonly from?: string | URL | readonly (string | URL | RedisClient)[]
+    readonly onStep?: (what: string) => void
+  },
+): Promise<Resized> {
+  const { from, onStep, ...rest } = options ?? {}
+  const { wires, settings } = prepare(stores, rest)
+  const known = new Set(wires.map(({ where }) => where))
+  const others = from === undefined ? [] : prepare(from, rest).wires.filter(({ where }) => !known.has(where))
+  return new Resize([...wires, ...others], wires.length, settings, system, onStep ?? (() => undefined)).run()
 }
 
 export default redlock

@@ -1,8 +1,8 @@
 /** Lines as people see them: a place stands where a majority knows it, and holds where a majority votes for it. */
-import type { LineView, PlaceView } from '../../driver.ts'
+import type { LineView, PlaceView } from '../../contract/driver.ts'
 import type { Keys } from '../redis/keys.ts'
 import { placeView } from '../view.ts'
-import type { Council } from './council.ts'
+import type { Servers } from './servers.ts'
 import type { Voter } from './voter.ts'
 
 /** Lines in one look, and places shown of each. */
@@ -32,21 +32,21 @@ interface Merged {
 /** What one server shows of each line. */
 type Sight = ReadonlyMap<string, readonly Shown[]>
 
-export async function listLines(council: Council, keys: Keys, prefix: string): Promise<LineView[]> {
-  const ends = await Promise.allSettled(council.voters.map((voter) => look(voter, keys, prefix)))
+export async function listLines(servers: Servers, keys: Keys, prefix: string): Promise<LineView[]> {
+  const ends = await Promise.allSettled(servers.voters.map((voter) => look(voter, keys, prefix)))
   const errors = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as Error] : []))
   const sights = ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []))
-  if (sights.length < council.quorum) throw council.unreachable(sights.length, errors)
-  const nowUs = council.propose()
+  if (sights.length < servers.quorum) throw servers.unreachable(sights.length, errors)
+  const nowUs = servers.propose()
   const names = new Set(sights.flatMap((sight) => [...sight.keys()]))
-  return [...names].flatMap((name) => merge(name, sights, council.quorum, nowUs))
+  return [...names].flatMap((name) => merge(name, sights, servers.quorum, nowUs))
 }
 
 async function look(voter: Voter, keys: Keys, prefix: string): Promise<Sight> {
   if (voter.trouble !== null) throw voter.trouble
   const { wire } = voter
   const names = new Set<string>()
-  for await (const found of wire.scan(wire.keyPrefix + keys.pattern(prefix))) {
+  for await (const found of wire.scan(keys.pattern(prefix, wire.keyPrefix))) {
     for (const key of found) {
       const name = keys.nameOf(key.slice(wire.keyPrefix.length))
       if (name !== null) names.add(name)

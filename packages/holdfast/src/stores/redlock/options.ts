@@ -1,6 +1,9 @@
 /** The options of a Redlock store: checked once, before any I/O. */
-import { checkKeys, checkText, checkWhole } from '../../core/check.ts'
-import { UsageError } from '../../core/errors.ts'
+import { checkKeys, checkText, checkWhole } from '../../contract/check.ts'
+import { UsageError } from '../../contract/errors.ts'
+import { majorityOf, SERVERS_MAX } from './deployment.ts'
+import type { ConnectionOptions } from '../../clients/redis/options.ts'
+import { parseRedisUrl } from '../../clients/redis/url.ts'
 
 export interface RedlockOptions {
   /** What all keys and channels begin with. Default 'holdfast'; 1 to 128 bytes, without braces. */
@@ -26,6 +29,7 @@ export interface Settings {
   readonly nodeTimeoutMs: number
   /** 0: as the servers say. */
   readonly maxTtlMs: number
+  /** At least so many; 0: a majority. */
   readonly quorum: number
   readonly retentionMs: number
 }
@@ -33,30 +37,29 @@ export interface Settings {
 export const MAX_TTL_MS = 60_000
 const KEYS = ['prefix', 'connectTimeoutMs', 'nodeTimeoutMs', 'maxTtlMs', 'quorum', 'retentionMs']
 const NODES_MIN = 2
-const NODES_MAX = 15
 
 /** @param nodes how many servers there are. */
 export function resolveSettings(options: RedlockOptions | undefined, nodes: number): Settings {
   checkKeys('Redlock options', options, KEYS)
-  if (nodes < NODES_MIN || nodes > NODES_MAX) {
+  if (nodes < NODES_MIN || nodes > SERVERS_MAX) {
     throw new UsageError(
-      `Redlock needs ${NODES_MIN} to ${NODES_MAX} independent servers, given ${nodes}${nodes === 1 ? '; for one server use redis://' : ''}`,
+      `Redlock needs ${NODES_MIN} to ${SERVERS_MAX} independent servers, given ${nodes}${nodes === 1 ? '; for one server use redis://' : ''}`,
     )
   }
-  const majority = Math.floor(nodes / 2) + 1
+  const majority = majorityOf(nodes)
   const {
     prefix = 'holdfast',
     connectTimeoutMs = 5_000,
     nodeTimeoutMs = 1_000,
     maxTtlMs,
-    quorum = majority,
+    quorum,
     retentionMs = 120_000,
   } = options ?? {}
   checkText('prefix', prefix, 128)
   if (prefix === '' || /[{}]/.test(prefix)) {
     throw new UsageError(`prefix must be 1 to 128 bytes without braces, given ${JSON.stringify(prefix)}`)
   }
-  if (!Number.isInteger(quorum) || quorum < majority || quorum > nodes) {
+  if (quorum !== undefined && (!Number.isInteger(quorum) || quorum < majority || quorum > nodes)) {
     throw new UsageError(
       `quorum must be ${majority} to ${nodes} with ${nodes} servers, given ${String(quorum)}: two groups of ${Math.floor(nodes / 2)} or fewer need not have a server in common, and then both would hold`,
     )
@@ -66,7 +69,24 @@ export function resolveSettings(options: RedlockOptions | undefined, nodes: numb
     connectTimeoutMs: checkWhole('connectTimeoutMs', connectTimeoutMs, 1, 600_000),
     nodeTimeoutMs: checkWhole('nodeTimeoutMs', nodeTimeoutMs, 10, 60_000),
     maxTtlMs: maxTtlMs === undefined ? 0 : checkWhole('maxTtlMs', maxTtlMs, 1_000, 86_400_000),
-    quorum,
+    quorum: quorum ?? 0,
     retentionMs: checkWhole('retentionMs', retentionMs, 90_000, 86_400_000),
   })
+}
+
+const SHAPE =
+  'redlock://[user:pass@]h1[:6379],h2,h3[/db], with reserved characters in user and password percent-encoded'
+
+/**
+ * The servers that `redlock://[user:pass@]h1[:6379],h2,h3[/db]` names. Each may have a user and a password of its own;
+ * the first one's are for those without. No error repeats any part of the URL: an unescaped password could be anywhere.
+ */
+export function parseRedlockUrl(text: string): ConnectionOptions[] {
+  const match = /^redlock:\/\/([^/?#]+)(\/[^?#]*)?$/i.exec(text)
+  if (match === null) throw new UsageError(`the Redlock URL can't be used. It must look like ${SHAPE}.`)
+  const [, authority = '', path = ''] = match
+  const servers = authority.split(',').map((part) => parseRedisUrl(`redis://${part}${path}`))
+  const { username, password } = servers[0] ?? {}
+  const login = { ...(username === undefined ? {} : { username }), ...(password === undefined ? {} : { password }) }
+  return servers.map((server) => (server.password === undefined ? { ...server, ...login } : server))
 }

@@ -1,8 +1,7 @@
 /** This process's side of one place: which servers were asked for it, and which are thought to vote for it. */
-import type { Entry, Wake } from '../../driver.ts'
-import { VoterSet } from './voter-set.ts'
+import type { Entry, Wake } from '../../contract/driver.ts'
 
-export class Claim {
+export class OwnPlace {
   readonly entry: Entry
   /** Of the line, on every server. */
   readonly key: string
@@ -22,17 +21,17 @@ export class Claim {
   /** A round is under way: its outcome may rest on votes that must not be given back now. */
   isBusy: boolean = false
   /** Servers that vote for it, as far as was heard. */
-  readonly votes: VoterSet = new VoterSet()
+  readonly votes: ServerSet = new ServerSet()
   /** Servers on which an earlier one waits for our vote. */
-  readonly rivals: VoterSet = new VoterSet()
+  readonly rivals: ServerSet = new ServerSet()
   /** When each server, by its own clock, said what was pushed last since the current round began (µs). */
   #pushedAt: number[] | null = null
   /** Servers that a request to enter was ever sent to: on others there is nothing to leave. */
-  readonly sent: VoterSet = new VoterSet()
+  readonly sent: ServerSet = new ServerSet()
   /** Those of them that have not answered: the request may still be on its way. */
-  readonly asked: VoterSet = new VoterSet()
+  readonly asked: ServerSet = new ServerSet()
   /** Those of them that erred: they will not answer any more, and may have done it all the same. */
-  readonly erred: VoterSet = new VoterSet()
+  readonly erred: ServerSet = new ServerSet()
   wake: Wake | null = null
 
   constructor(entry: Entry, key: string, priority: number, isForeign = false) {
@@ -67,5 +66,33 @@ export class Claim {
     else this.votes.delete(voter)
     if (hasVote && isRivalled) this.rivals.add(voter)
     else this.rivals.delete(voter)
+  }
+}
+
+/** Some of the servers, by their index: at most fifteen, so that one number holds them and a place needs no hash tables. */
+export class ServerSet {
+  #bits = 0
+  #size = 0
+
+  get size(): number {
+    return this.#size
+  }
+
+  has(index: number): boolean {
+    return (this.#bits & (1 << index)) !== 0
+  }
+
+  add(index: number): void {
+    if (this.has(index)) return
+    this.#bits |= 1 << index
+    this.#size++
+  }
+
+  /** Whether it was there. */
+  delete(index: number): boolean {
+    if (!this.has(index)) return false
+    this.#bits &= ~(1 << index)
+    this.#size--
+    return true
   }
 }

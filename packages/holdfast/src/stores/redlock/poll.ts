@@ -1,5 +1,5 @@
 /** Asks every server at once, and goes on as soon as what was heard is enough. */
-import type { Runtime } from '../../core/runtime.ts'
+import type { Runtime } from '../../contract/runtime.ts'
 import type { Items, Voter } from './voter.ts'
 
 /** A quorum has answered and it is still not decided: how long the others may take. */

@@ -1,9 +1,10 @@
 /** The scripts behind the steps. */
-import { type Script, script } from '../redis/wire/script.ts'
+import { type Script, script } from '../../clients/redis/script.ts'
 import {
   ACCEPT,
+  ADOPT,
   BREAK,
-  DISOWN,
+  BURY,
   ENTER,
   HELLO,
   LEAVE,
@@ -18,8 +19,9 @@ import type { Step } from './wire.ts'
 
 export const SCRIPTS: Readonly<Record<Step, Script>> = {
   accept: script(ACCEPT),
+  adopt: script(ADOPT),
   break: script(BREAK),
-  disown: script(DISOWN),
+  bury: script(BURY),
   enter: script(ENTER),
   hello: script(HELLO),
   leave: script(LEAVE),

@@ -1,10 +1,13 @@
-/** All servers of a deployment together: who has joined, what time it is for them, and whether a question got a majority. */
-import { StoreError, StoreUnreachableError } from '../../core/errors.ts'
-import { diagnostics } from '../../core/diagnostics.ts'
-import type { Runtime } from '../../core/runtime.ts'
+/** All servers that a client was given: which of them vote together, what time it is for them, and whether a question got a majority. */
+import { diagnostics } from '../../contract/events.ts'
+import { StoreError, StoreUnreachableError } from '../../contract/errors.ts'
+import type { Runtime } from '../../contract/runtime.ts'
 import { BLAME_MS, JUMP_MS } from './clock.ts'
-import { MAX_TTL_MS, type Settings } from './options.ts'
-import { tellReasons } from './silence.ts'
+import { type Deployment, isSame, listed, majorityOf } from './deployment.ts'
+import type { Settings } from './options.ts'
+import type { Reconfiguration } from './reconfiguration.ts'
+import { Membership } from './membership.ts'
+import { ChangedError, tellReasons } from './errors.ts'
 import { Voter, type VoterOwner } from './voter.ts'
 import type { Wire } from './wire.ts'
 
@@ -18,7 +21,7 @@ const OFFSET_MS = 5
 const JOIN_GRACE_MS = 100
 
 /** Who is told what concerns all places. */
-export interface CouncilListener {
+export interface ServersEvents {
   /** A server can be asked (again). */
   joined(voter: Voter): void
   /** Messages of a server may have been missed. */
@@ -27,19 +30,17 @@ export interface CouncilListener {
   slept(): void
 }
 
-export class Council implements VoterOwner {
+export class Servers implements VoterOwner {
   readonly voters: readonly Voter[]
-  readonly quorum: number
   readonly runtime: Runtime
   /** Rises when this process's own clock turned out to have stood still: answers to older questions prove nothing. */
   era: number = 0
   /** Counts the questions asked, of all places together: a server ignores what is older than what it knows. */
   round: number = 0
-  listener: CouncilListener | null = null
-  /** Set before a first start: servers are looked at, and none is joined. */
-  isLooking: boolean = false
+  listener: ServersEvents | null = null
+  reconfiguration: Reconfiguration | null = null
   readonly #settings: Settings
-  #longestMs: number
+  readonly #membership: Membership
   #proposed = 0
   /** The median of the servers' clocks, minus ours, and until when it is good enough. */
   #offsetMs = 0
@@ -48,10 +49,47 @@ export class Council implements VoterOwner {
 
   constructor(wires: readonly Wire[], marker: string, settings: Settings, runtime: Runtime) {
     this.#settings = settings
-    this.quorum = settings.quorum
     this.runtime = runtime
-    this.#longestMs = settings.maxTtlMs
     this.voters = wires.map((wire, i) => new Voter(i, wire, marker, this, runtime))
+    this.#membership = new Membership(this.voters, settings.maxTtlMs)
+  }
+
+  /** The servers that vote together, as far as is known; null: not yet. */
+  get deployment(): Deployment | null {
+    return this.#membership.deployment
+  }
+
+  /** By which a question is asked and its answers are counted. Throws as long as that is not known, or enough of its servers are not. */
+  get counted(): Deployment {
+    const { deployment } = this.#membership
+    if (deployment === null || this.members.length < this.quorum) {
+      throw this.unreachable(
+        0,
+        this.voters.map(({ trouble }) => trouble),
+      )
+    }
+    return deployment
+  }
+
+  /** Of those that this client was given, all that may be among the servers of the deployment. */
+  get members(): readonly Voter[] {
+    return this.#membership.members
+  }
+
+  /** Of how many of them answers can be had. */
+  get total(): number {
+    return this.#membership.total
+  }
+
+  /** Which server of the deployment a voter is, or was before it lost its data; null: none, or not known. */
+  serverOf(voter: Voter): string | null {
+    return this.#membership.serverOf(voter)
+  }
+
+  /** How many votes make a majority of the deployment, however many of its servers this client was given. */
+  get quorum(): number {
+    const { deployment } = this.#membership
+    return Math.max(this.#settings.quorum, majorityOf(deployment?.servers.length ?? this.voters.length))
   }
 
   /** Connects to all, and settles when all have joined or failed, or a little after a quorum has, or when it is too late. */
@@ -66,9 +104,9 @@ export class Council implements VoterOwner {
         resolve()
       }
       const check = (): void => {
-        const onTheWay = this.#count('new') + this.#count('joining') + (this.isLooking ? 0 : this.#count('unmarked'))
-        if (onTheWay === 0) end()
-        else if (!this.isLooking && this.#ready >= this.quorum) {
+        const onTheWay = this.#count('new') + this.#count('joining')
+        if (onTheWay === 0 && this.reconfiguration?.isBusy !== true) end()
+        else if (this.#ready >= this.quorum && this.deployment !== null) {
           cancelGrace ??= this.runtime.after(JOIN_GRACE_MS, end, true)
         }
       }
@@ -79,7 +117,7 @@ export class Council implements VoterOwner {
 
   /** Rejects unless a quorum can be asked. */
   check(): void {
-    if (this.#ready >= this.quorum) return
+    if (this.#ready >= this.quorum && this.deployment !== null) return
     throw this.unreachable(
       this.#ready,
       this.voters.map(({ trouble }) => trouble),
@@ -89,19 +127,56 @@ export class Council implements VoterOwner {
   /** What to say when too few answered, or too few may vote; those of which nothing was heard gave no answer in time. */
   unreachable(heard: number, errors: readonly (Error | null | undefined)[], line?: string): StoreError {
     const told = errors.filter((error) => error !== null && error !== undefined)
-    const lasting = told.find((error) => error instanceof StoreError && !(error instanceof StoreUnreachableError))
+    const lasting = this.#misfit ?? told.find((error) => error instanceof StoreError && !isPassing(error))
     if (lasting instanceof StoreError) return lasting
-    const silent = this.voters.length - heard - told.length
-    const reasons = tellReasons(told)
+    const asked = this.#membership.total
+    const silent = asked - heard - told.length
+    // Those that could have answered, and the others that were given: that one is of another deployment is what its owner must know.
+    const barred = this.voters.filter((voter) => !this.members.includes(voter)).flatMap(({ trouble }) => trouble ?? [])
+    const reasons = tellReasons([...told, ...barred])
     if (silent > 0) reasons.push(`${silent} gave none in time`)
     return new StoreUnreachableError(
-      `${this.quorum} of ${this.voters.length} servers are needed, and ${this.voters.length - heard} did not give an answer that counts: ${reasons.join('; ')}`,
+      `${this.quorum} of ${this.deployment?.servers.length ?? asked} servers are needed, and ${Math.max(0, asked - heard)} did not give an answer that counts: ${reasons.join('; ')}`,
       { ...(line === undefined ? {} : { line }), cause: told[0] },
     )
   }
 
+  /** This client was given too few of the servers, and no waiting will help. */
+  get #misfit(): StoreError | null {
+    const { deployment, members } = this.#membership
+    if (deployment === null || members.length >= this.quorum) return null
+    // Some are of another deployment: after most lost their data all are founded anew, and then that passes.
+    const isPassing = this.voters.some(
+      (voter) => voter.phase === 'joining' || (voter.deployment !== null && voter.deployment.id !== deployment.id),
+    )
+    if (isPassing || this.#ready === 0) return null
+    const given = this.voters.map(({ wire }) => wire.where).join(',')
+    return new StoreError(
+      `this client was given ${given}, and deployment ${deployment.id} has ${deployment.servers.length} servers: ${listed(deployment)}. ${this.quorum} of them are needed, and it knows ${members.length}: give every client all of them. To change which servers there are, run: holdfast redlock resize`,
+    )
+  }
+
+  /** Those that answered by another deployment, or by another epoch of it, are asked who they are: until then. */
+  async calm(errors: readonly Error[]): Promise<boolean> {
+    if (!errors.some((error) => error instanceof ChangedError)) return false
+    await new Promise<void>((resolve) => {
+      const end = (): void => {
+        cancel()
+        this.#waiting.delete(check)
+        resolve()
+      }
+      const check = (): void => {
+        if (this.#count('joining') === 0 && this.reconfiguration?.isBusy !== true) end()
+      }
+      const cancel = this.runtime.after(this.#settings.nodeTimeoutMs, end, true)
+      this.#waiting.add(check)
+      check()
+    })
+    return true
+  }
+
   longestMs(): number {
-    return this.isLooking ? 0 : this.#longestMs
+    return this.deployment?.maxTtlMs ?? this.#settings.maxTtlMs
   }
 
   /**
@@ -120,53 +195,46 @@ export class Council implements VoterOwner {
   }
 
   async close(): Promise<void> {
+    this.reconfiguration?.close()
     await Promise.all(this.voters.map((voter) => voter.close()))
   }
 
-  joined(voter: Voter): Error | null {
-    const { longestMs } = voter
-    if (this.#longestMs === 0) {
-      this.#longestMs = longestMs
-      for (const other of this.voters) if (other.phase !== 'ready') other.join()
-    } else if (this.#longestMs !== longestMs) {
-      return new StoreError(
-        `Redis at ${voter.wire.where} belongs to a deployment whose longest lease (maxTtlMs) is ${longestMs} ms, not ${this.#longestMs} ms: all clients and servers must agree on one`,
-      )
-    }
-    const twin = this.voters.find((other) => other !== voter && other.run === voter.run && other.phase === 'ready')
-    if (twin !== undefined) {
-      return new StoreError(
-        `Redis at ${voter.wire.where} and at ${twin.wire.where} are the same server: it would vote twice`,
-      )
-    }
-    voter.jumpMs = 0
+  told(voter: Voter): void {
+    const before = this.deployment
+    const wereReady = new Set(this.voters.filter(({ phase }) => phase === 'ready'))
+    this.#membership.call(voter)
     queueMicrotask(() => {
-      this.#wakeWaiting()
-      this.listener?.joined(voter)
+      for (const one of this.voters) {
+        if (one.phase !== 'ready' || (wereReady.has(one) && one !== voter)) continue
+        one.jumpMs = 0
+        this.listener?.joined(one)
+      }
+      // What a server said before that may be long out of date.
+      if (!isSame(before, this.deployment)) this.askAgain()
+      this.reconfiguration?.review()
+      this.reviewed()
     })
-    return null
   }
 
-  /** Nobody knows the longest lease yet: another server may. Only when all have said that they do not, the default is taken. */
-  unmarked(voter: Voter): void {
-    if (this.isLooking) {
-      this.#wakeWaiting()
-      return
-    }
-    if (this.#longestMs !== 0) {
-      voter.join()
-      return
-    }
-    // A majority lost its data, and the server that still knows is away for a moment: with the default written to the others, it would
-    // never be one of them again. So all must have answered, and none have known.
-    if (this.#count('unmarked') < this.voters.length) return
-    this.#longestMs = MAX_TTL_MS
-    for (const other of this.voters) other.join()
+  /** Whether this client was given all servers; says so if not. */
+  get isWhole(): boolean {
+    this.#membership.warn(this.runtime.now())
+    return this.members.length >= (this.deployment?.servers.length ?? 0)
+  }
+
+  /** Asks those whose votes do not count who they are by now: somebody may have set them up. */
+  askAgain(): void {
+    for (const voter of this.voters) if (voter.phase === 'barred') voter.join()
+  }
+
+  /** Something may have changed for those who wait until all are known. */
+  reviewed(): void {
+    for (const check of [...this.#waiting]) check()
   }
 
   parted(voter: Voter): void {
     voter.clock.reset()
-    this.#wakeWaiting()
+    this.reviewed()
   }
 
   gap(voter: Voter): void {
@@ -229,8 +297,8 @@ export class Council implements VoterOwner {
   #count(phase: Voter['phase']): number {
     return this.voters.filter((voter) => voter.phase === phase).length
   }
+}
 
-  #wakeWaiting(): void {
-    for (const check of [...this.#waiting]) check()
-  }
+function isPassing(error: Error): boolean {
+  return error instanceof StoreUnreachableError
 }

@@ -1,6 +1,6 @@
 /** Counts the answers of one round for one place, and says as early as possible what they amount to. */
 import type { Items } from './voter.ts'
-import { VoterSet } from './voter-set.ts'
+import { ServerSet } from './places.ts'
 
 /** What one server said about one place (see lua/enter.lua). */
 export interface Ballot {
@@ -37,7 +37,7 @@ export const CODE = { vote: 1, waits: 0, gone: -1, mismatch: -2, refused: -3 } a
 export type Outcome = 'granted' | 'waiting' | 'gone' | 'refused' | 'mismatch' | 'unreachable'
 
 export class Tally {
-  readonly votes: VoterSet = new VoterSet()
+  readonly votes: ServerSet = new ServerSet()
   /** Those that came with the votes. */
   readonly tokens: number[] = []
   readonly gone: number[] = []
@@ -52,13 +52,16 @@ export class Tally {
   #refusals = 0
   #pending: number
   readonly #total: number
+  readonly #asked: number
   readonly #quorum: number
   /** A holder that has become a waiter somewhere has lost that vote. */
   readonly #isHeld: boolean
 
-  constructor(total: number, quorum: number, isHeld: boolean) {
+  /** @param asked how many were asked, where more than `total` may answer. */
+  constructor(total: number, quorum: number, isHeld: boolean, asked: number = total) {
     this.#total = total
-    this.#pending = total
+    this.#asked = asked
+    this.#pending = asked
     this.#quorum = quorum
     this.#isHeld = isHeld
   }
@@ -80,7 +83,7 @@ export class Tally {
 
   /** How many have answered. */
   get heard(): number {
-    return this.#total - this.#pending - this.errors.length
+    return this.#asked - this.#pending - this.errors.length
   }
 
   hear(voter: number, { code, token, wanted, earliestMs }: Ballot): void {

@@ -1,20 +1,17 @@
 /** One server of the deployment: joined anew on every connection, asked, and believed only as far as its marker and its clock allow. */
-import { HoldfastError, StoreError, StoreUnreachableError } from '../../core/errors.ts'
-import type { Runtime } from '../../core/runtime.ts'
-import { translate } from '../redis/faults.ts'
-import type { Argument } from '../redis/wire/encode.ts'
+import { HoldfastError, StoreError, StoreUnreachableError } from '../../contract/errors.ts'
+import type { Runtime } from '../../contract/runtime.ts'
+import { translate } from '../redis/errors.ts'
+import type { Argument } from '../../clients/redis/encode.ts'
 import { Clock } from './clock.ts'
-import { SilentError } from './silence.ts'
+import { type Deployment, isSame, partOf, readDeployment, serverInPart, writeDeployment } from './deployment.ts'
+import { ChangedError, SilentError } from './errors.ts'
 import type { Step, Wire } from './wire.ts'
 
 /** Who is told of what a voter learns. */
 export interface VoterOwner {
-  /** The longest lease of the deployment, as far as it is known; 0: not yet. */
-  longestMs(): number
-  /** It answered hello: its marker names that longest lease. An error: it can't be one of this deployment. */
-  joined(voter: Voter): Error | null
-  /** It answered hello and has no marker; it is joined again when the longest lease is known. */
-  unmarked(voter: Voter): void
+  /** It answered hello: see `told`. The owner says whether it may be asked (`admit`) or why not (`bar`). */
+  told(voter: Voter): void
   /** The connection is gone, or can't be had. */
   parted(voter: Voter): void
   /** Its clock has become known. */
@@ -40,20 +37,26 @@ export class Voter {
   jumpAt: number = 0
   /** Far from the clocks of a majority. */
   isFar: boolean = false
-  run: string = ''
-  longestMs: number = 0
-  phase: 'new' | 'joining' | 'unmarked' | 'ready' | 'lost' = 'new'
+  /** What it answered when it was last asked who it is; null: never yet. */
+  answer: Hello | null = null
+  /** Which server of which deployment it was when it last said so, also if it has lost its data since. */
+  former: { readonly deployment: string; readonly server: string } | null = null
+  phase: 'new' | 'joining' | 'ready' | 'barred' | 'lost' = 'new'
   /** Why it can't be asked; null: it can. */
   trouble: Error | null
   readonly #marker: string
   readonly #owner: VoterOwner
   readonly #runtime: Runtime
   #joining: Promise<void> | null = null
+  /** It was asked to join while it was joining: what it is being told may be old already. */
+  #joinsAgain = false
   /** Told when the first connection stands, or has failed. */
   readonly #met = new Set<() => void>()
   #cancelRetry: (() => void) | null = null
   #isOpen = false
   #isUp = false
+  /** Somebody was told that it may evict votes. */
+  #isWarned = false
   /** It gave no answer, and its client tells nothing: see #lose. */
   #isDoubted = false
 
@@ -82,12 +85,26 @@ export class Voter {
     })
   }
 
+  /** The deployment that it says to be one of; null: it has no marker, or was not asked yet. */
+  get deployment(): Deployment | null {
+    return this.answer?.deployment ?? null
+  }
+
+  /** Which of its servers. */
+  get server(): string {
+    return serverInPart(this.answer?.part ?? '')
+  }
+
   /**
-   * Says hello, unless that is under way. The server restarts; the client reconnects; its next request must not count on
-   * votes of the run before: so nothing else is sent on a new connection until the marker has been compared.
+   * Says hello; if that is under way, once more when it has ended. The server restarts; the client reconnects; its next request must not count
+   * on votes of the run before: so nothing else is sent on a new connection until the marker has been compared.
    */
   join(): void {
-    if (!this.#isUp || this.#joining !== null) return
+    if (!this.#isUp) return
+    if (this.#joining !== null) {
+      this.#joinsAgain = true
+      return
+    }
     this.phase = 'joining'
     this.#tellMet()
     this.trouble ??= new StoreUnreachableError(`Redis at ${this.wire.where} is being asked who it is`)
@@ -98,7 +115,29 @@ export class Voter {
       })
       .finally(() => {
         this.#joining = null
+        const isAgain = this.#joinsAgain
+        this.#joinsAgain = false
+        if (isAgain) this.join()
       })
+  }
+
+  /** It is one of the servers that vote, and may be asked. */
+  admit(): void {
+    this.phase = 'ready'
+    this.#isDoubted = false
+    this.trouble = null
+  }
+
+  /** It answers, and its votes do not count. */
+  bar(trouble: Error): void {
+    this.phase = 'barred'
+    this.#isDoubted = false
+    this.trouble = trouble
+  }
+
+  /** Until it has said who it is, if it is just being asked. */
+  async met(): Promise<void> {
+    while (this.#joining !== null) await this.#joining
   }
 
   /** The connection may stand all the same: then nobody would tell us to try again. */
@@ -114,24 +153,41 @@ export class Voter {
     return !this.#isDoubted && (this.phase === 'ready' || this.phase === 'new' || this.phase === 'joining')
   }
 
-  /** One step on this server. Rejects at once when it is not connected, so that nobody waits for a dead one. */
-  ask(step: Step, keys: readonly string[], args: readonly Argument[]): Promise<Items> {
+  /**
+   * One step on this server. Rejects at once when it is not connected, so that nobody waits for a dead one.
+   * @param counted by which deployment the answer is to be counted: a server that knows another one is not asked.
+   */
+  ask(
+    step: Step,
+    keys: readonly string[],
+    args: readonly Argument[],
+    counted: Deployment | null = null,
+  ): Promise<Items> {
     if (this.trouble !== null && this.#isDoubted) return Promise.reject(this.trouble)
-    if (this.trouble !== null) return this.#ready().then(() => this.#ask(step, keys, args))
-    return this.#ask(step, keys, args)
+    if (this.trouble !== null) return this.#ready().then(() => this.#ask(step, keys, args, counted))
+    return this.#ask(step, keys, args, counted)
   }
 
-  #ask(step: Step, keys: readonly string[], args: readonly Argument[]): Promise<Items> {
-    const run = this.wire.tells ? this.run : ''
+  #ask(step: Step, keys: readonly string[], args: readonly Argument[], counted: Deployment | null): Promise<Items> {
+    if (counted !== null && !isSame(counted, this.deployment)) {
+      return Promise.reject(new ChangedError(this.wire.where))
+    }
+    const { answer } = this
     const sentAt = this.#runtime.now()
-    return this.wire.run(step, [this.#marker, ...keys], [run, this.longestMs, ...args]).then(
-      (reply) => this.#read(step, run, sentAt, this.#itemsOf(reply)),
+    return this.wire.run(step, [this.#marker, ...keys], [...this.#seal, ...args]).then(
+      (reply) => this.#read(step, answer, sentAt, this.#itemsOf(reply)),
       (error: unknown) => {
         const told = translate(error, this.wire.where)
         if (!this.wire.tells && told instanceof StoreUnreachableError) this.#lose(told)
         throw told
       },
     )
+  }
+
+  /** What its marker must say; over a client that does not tell of reconnects, without the run. */
+  get #seal(): [string, string] {
+    const { run, part } = this.answer ?? { run: '', part: '' }
+    return [this.wire.tells ? run + part : '', part]
   }
 
   /**
@@ -145,14 +201,19 @@ export class Voter {
     this.join()
   }
 
-  #read(step: Step, run: string, sentAt: number, reply: Items): Items {
+  #read(step: Step, answer: Hello | null, sentAt: number, reply: Items): Items {
     const micros = reply[0] as number
     const silenceMs = reply[1] as number
-    if (silenceMs < 0 && this.run === run) this.#strange()
+    if (silenceMs === STRANGE && this.answer === answer) this.#strange()
     const fits = this.#fits(sentAt, micros)
     // These take votes away: that counts from whatever server.
-    if (step === 'leave' || step === 'disown' || step === 'break') return reply
+    if (step === 'leave' || step === 'bury' || step === 'break') return reply
     if (!fits) throw new SilentError(this.wire.where, 0, 'its clock, or the clock of this process, has jumped')
+    if (silenceMs === STRANGE) throw new ChangedError(this.wire.where)
+    if (silenceMs === EVICTS) {
+      this.#warnOfEviction()
+      throw new SilentError(this.wire.where, 0, EVICTION)
+    }
     if (silenceMs !== 0) throw new SilentError(this.wire.where, silenceMs, WHY)
     if (this.isFar) throw new SilentError(this.wire.where, 0, 'its clock is far from those of the other servers')
     return reply
@@ -167,15 +228,34 @@ export class Voter {
   /** Forbids its votes for one longest lease, for everybody. */
   async quarantine(): Promise<void> {
     if (this.trouble !== null) return
-    await this.#send('quarantine', [this.#marker], [this.wire.tells ? this.run : '', this.longestMs])
+    await this.#send('quarantine', [this.#marker], this.#seal)
   }
 
-  /** What its marker says, without joining; or a first start. */
-  async hello(mode: 'look' | 'join' | 'init', longestMs: number): Promise<Hello> {
+  /** What its marker says; a join tells a server that restarted to keep quiet. */
+  async hello(mode: 'look' | 'join'): Promise<Hello> {
     const sentAt = this.#runtime.now()
-    const [micros, silenceMs, run, longest, wasThere] = await this.#send('hello', [this.#marker], [mode, longestMs])
+    const items = await this.#send('hello', [this.#marker], [mode])
+    const [micros, silenceMs, run, , part, settledMs, text, mayEvict] = items
     this.#fits(sentAt, Number(micros))
-    return { silenceMs: Number(silenceMs), run: String(run), longestMs: Number(longest), wasThere: wasThere === 1 }
+    if (mayEvict === 1) this.#warnOfEviction()
+    const deployment = readDeployment(String(text))
+    return {
+      silenceMs: Number(silenceMs),
+      run: String(run),
+      // A text that is none of ours is as good as none: the marker is written anew.
+      part: String(part),
+      settledMs: Number(settledMs),
+      deployment,
+      mayEvict: mayEvict === 1,
+    }
+  }
+
+  /** Makes it one of a deployment, if it still is what it said last. Whether it did; if not, it must be asked again who it is. */
+  async adopt(to: Deployment, server: string, how: 'keep' | 'quiet' | 'free', decision: string): Promise<boolean> {
+    const from = this.answer?.part ?? ''
+    const args = [from, partOf(to, server), to.maxTtlMs, how, writeDeployment(to)]
+    const [, isDone] = await this.#send('adopt', [this.#marker, decision], args)
+    return isDone === 1
   }
 
   close(): Promise<void> {
@@ -187,27 +267,14 @@ export class Voter {
   /** Waits for a hello that is under way; a server that is away is not waited for. */
   async #ready(): Promise<void> {
     if (this.phase === 'new') await new Promise<void>((resolve) => void this.#met.add(resolve))
-    if (this.#joining !== null) await this.#joining
+    await this.met()
     if (this.trouble !== null) throw this.trouble
   }
 
   async #hello(): Promise<void> {
-    const known = this.#owner.longestMs()
-    // Without the constant only a look: a marker written with too small a one would end the silence too early.
-    const { run, longestMs } = await this.hello(known === 0 ? 'look' : 'join', known)
-    this.run = run
-    this.longestMs = longestMs
-    if (longestMs === 0) {
-      this.phase = 'unmarked'
-      this.trouble = new SilentError(this.wire.where, 0, UNMARKED)
-      queueMicrotask(() => this.#owner.unmarked(this))
-      return
-    }
-    const refusal = this.#owner.joined(this)
-    if (refusal !== null) throw refusal
-    this.phase = 'ready'
-    this.#isDoubted = false
-    this.trouble = null
+    this.answer = await this.hello('join')
+    if (this.deployment !== null) this.former = { deployment: this.deployment.id, server: this.server }
+    this.#owner.told(this)
   }
 
   #tellMet(): void {
@@ -215,9 +282,20 @@ export class Voter {
     this.#met.clear()
   }
 
+  #warnOfEviction(): void {
+    if (this.#isWarned) return
+    this.#isWarned = true
+    process.emitWarning(`Redis at ${this.wire.where} gives no votes: ${EVICTION}.`, {
+      type: 'HoldfastWarning',
+      code: 'HF_EVICTION',
+    })
+  }
+
   /** The marker is not what it was when this connection was made: it was deleted, or written by a later run. */
   #strange(): void {
-    this.trouble = new StoreUnreachableError(`Redis at ${this.wire.where} has lost its marker`)
+    this.trouble = new StoreUnreachableError(
+      `Redis at ${this.wire.where} has lost its marker, or the servers have changed`,
+    )
     this.join()
   }
 
@@ -259,12 +337,20 @@ export class Voter {
 export interface Hello {
   readonly silenceMs: number
   readonly run: string
-  readonly longestMs: number
-  /** The marker was there before. */
-  readonly wasThere: boolean
+  /** What the marker says behind the run; '' without a marker. */
+  readonly part: string
+  /** Since its epoch began. */
+  readonly settledMs: number
+  /** null: it has no marker. */
+  readonly deployment: Deployment | null
+  /** Its memory policy lets it throw votes away: it gives none. */
+  readonly mayEvict: boolean
 }
 
-const UNMARKED =
-  'it has no marker, and no server that has one answered. On a first start all must answer, or maxTtlMs be given; better run: holdfast redlock init'
+/** In the place of a silence (see lua/guard.lua). */
+const STRANGE = -1
+const EVICTS = -2
+const EVICTION =
+  'it may evict votes when its memory is full. Set its maxmemory-policy to noeviction; one longest lease later it votes'
 const WHY =
   'it restarted, lost its data or its clock jumped, and may have forgotten votes that still count. On a first start run: holdfast redlock init'

@@ -1,9 +1,9 @@
 /** What a process hears from the servers: votes for its places, requests to give one back, and changes of lines it observes. */
-import { diagnostics } from '../../core/diagnostics.ts'
-import type { Stop, Wake } from '../../driver.ts'
+import { diagnostics } from '../../contract/events.ts'
+import type { Stop, Wake } from '../../contract/driver.ts'
 import type { Keys } from '../redis/keys.ts'
-import type { Claim } from './claim.ts'
-import type { Council } from './council.ts'
+import type { OwnPlace } from './places.ts'
+import type { Servers } from './servers.ts'
 import type { Voter } from './voter.ts'
 
 /** How long the servers publish a line's changes for an observer, and how often it asks for that again. */
@@ -17,31 +17,31 @@ interface Observed {
   cancel: () => void
 }
 
-export class Hub {
+export class Wakeups {
   readonly id: string
-  readonly #council: Council
+  readonly #servers: Servers
   readonly #keys: Keys
   readonly #marker: string
   readonly #retentionMs: number
-  readonly #claims: ReadonlyMap<string, Claim>
-  readonly #inquired: (claim: Claim) => void
+  readonly #ownPlaces: ReadonlyMap<string, OwnPlace>
+  readonly #inquired: (own: OwnPlace) => void
   readonly #listening = new Set<Voter>()
   readonly #lines = new Map<string, Observed>()
   #closed = false
 
   constructor(
-    council: Council,
+    servers: Servers,
     keys: Keys,
     at: { readonly id: string; readonly marker: string; readonly retentionMs: number },
-    claims: ReadonlyMap<string, Claim>,
-    inquired: (claim: Claim) => void,
+    ownPlaces: ReadonlyMap<string, OwnPlace>,
+    inquired: (own: OwnPlace) => void,
   ) {
-    this.#council = council
+    this.#servers = servers
     this.#keys = keys
     this.id = at.id
     this.#marker = at.marker
     this.#retentionMs = at.retentionMs
-    this.#claims = claims
+    this.#ownPlaces = ownPlaces
     this.#inquired = inquired
   }
 
@@ -58,7 +58,7 @@ export class Hub {
           (error: unknown) => {
             this.#listening.delete(voter)
             diagnostics.failed('', error)
-            this.#council.runtime.after(LISTEN_AGAIN_MS, () => this.#listenAgain(voter), false)
+            this.#servers.runtime.after(LISTEN_AGAIN_MS, () => this.#listenAgain(voter), false)
           },
         )
     }
@@ -83,7 +83,7 @@ export class Hub {
 
   /** Messages of this server may have been missed. */
   gap(): void {
-    for (const claim of this.#claims.values()) if (!claim.isGranted) claim.wake?.()
+    for (const own of this.#ownPlaces.values()) if (!own.isGranted) own.wake?.()
     for (const { wakes } of this.#lines.values()) for (const wake of [...wakes]) wake()
   }
 
@@ -101,28 +101,28 @@ export class Hub {
   #heard(voter: Voter, message: string): void {
     const [at, ...items] = message.split(',')
     for (const item of items) {
-      const claim = this.#claims.get(item.slice(1))
-      if (claim === undefined) continue
+      const own = this.#ownPlaces.get(item.slice(1))
+      if (own === undefined) continue
       if (item.startsWith('b')) {
-        claim.wake?.()
+        own.wake?.()
         continue
       }
       const isRivalled = item.startsWith('y')
-      claim.pushed(voter.index, Number(at), isRivalled)
-      if (isRivalled) this.#inquired(claim)
+      own.pushed(voter.index, Number(at), isRivalled)
+      if (isRivalled) this.#inquired(own)
       // One look when a majority seems to be there, rather than one for each vote; a round under way looks for itself when it ends.
-      else if (!claim.isBusy && !claim.isGranted && claim.votes.size >= this.#council.quorum) claim.wake?.()
+      else if (!own.isBusy && !own.isGranted && own.votes.size >= this.#servers.quorum) own.wake?.()
     }
   }
 
   async #begin(line: string, observed: Observed): Promise<void> {
-    const { voters, quorum } = this.#council
+    const { voters, quorum } = this.#servers
     const done = voters.map((voter) => this.#subscribeAt(voter, line, observed))
     const ends = await Promise.allSettled(done)
     const errors = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as Error] : []))
     if (ends.length - errors.length < quorum) {
       this.#end(line)
-      throw this.#council.unreachable(ends.length - errors.length, errors, line)
+      throw this.#servers.unreachable(ends.length - errors.length, errors, line)
     }
     this.#askAgain(line, observed)
   }
@@ -142,10 +142,10 @@ export class Hub {
   }
 
   #askAgain(line: string, observed: Observed): void {
-    observed.cancel = this.#council.runtime.after(
+    observed.cancel = this.#servers.runtime.after(
       OBSERVE_AGAIN_MS,
       () => {
-        for (const voter of this.#council.voters) if (voter.phase === 'ready') this.#observeAt(voter, line)
+        for (const voter of this.#servers.voters) if (voter.phase === 'ready') this.#observeAt(voter, line)
         this.#askAgain(line, observed)
       },
       false,
@@ -155,7 +155,7 @@ export class Hub {
   #end(line: string): void {
     this.#lines.get(line)?.cancel()
     this.#lines.delete(line)
-    for (const voter of this.#council.voters) {
+    for (const voter of this.#servers.voters) {
       voter.wire.unsubscribe(this.#channelOf(voter, line)).catch((error: unknown) => diagnostics.failed(line, error))
     }
   }

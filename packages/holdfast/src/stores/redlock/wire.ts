@@ -1,11 +1,12 @@
 /** What a voter needs of a connection to its server, whoever carries the bytes: ours, the user's client, or a simulation. */
-import type { Argument } from '../redis/wire/encode.ts'
+import type { Argument } from '../../clients/redis/encode.ts'
 
 /** The steps that a server can be asked for: each is one script, see lua/. */
 export type Step =
   | 'accept'
+  | 'adopt'
   | 'break'
-  | 'disown'
+  | 'bury'
   | 'enter'
   | 'hello'
   | 'leave'

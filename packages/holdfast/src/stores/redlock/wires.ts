@@ -1,10 +1,11 @@
-/** A voter's server over our own connection, which tells of every reconnect. */
-import { Connection } from '../redis/wire/connection.ts'
-import type { Argument } from '../redis/wire/encode.ts'
-import type { ConnectionOptions } from '../redis/wire/options.ts'
-import { scanStrings } from '../redis/wire/scan.ts'
-import { SCRIPTS } from './steps.ts'
+/** A voter's server over our own connection, which tells of every reconnect, or over a client of the user. */
+import { Connection } from '../../clients/redis/connection.ts'
+import type { Argument } from '../../clients/redis/encode.ts'
+import type { ConnectionOptions } from '../../clients/redis/options.ts'
+import { scanStrings } from '../../clients/redis/scan.ts'
+import { SCRIPTS } from './scripts.ts'
 import type { Step, Wire, WireEvents } from './wire.ts'
+import type { Transport } from '../redis/transport.ts'
 
 /** A server that comes back is asked again soon: others wait for its vote. */
 const BACKOFF_MS_MAX = 500
@@ -64,5 +65,58 @@ export class OwnWire implements Wire {
 
   close(): Promise<void> {
     return this.#connection.close()
+  }
+}
+
+const RETRY_MS = 500
+
+/** Over a client that the user has already: its reconnects are not seen, so every script asks for the run. */
+export class ClientWire implements Wire {
+  readonly where: string
+  readonly keyPrefix: string
+  readonly tells = false
+  readonly #transport: Transport
+  #retry: NodeJS.Timeout | null = null
+  #closed = false
+
+  constructor(transport: Transport) {
+    this.#transport = transport
+    this.where = transport.where
+    this.keyPrefix = transport.keyPrefix
+  }
+
+  open(events: WireEvents): void {
+    this.#transport.onGap = () => events.onGap()
+    this.#transport.open().then(
+      () => events.onUp(),
+      (error: unknown) => {
+        events.onDown(error instanceof Error ? error : new Error(String(error)))
+        if (this.#closed) return
+        this.#retry = setTimeout(() => this.open(events), RETRY_MS)
+        this.#retry.unref()
+      },
+    )
+  }
+
+  run(step: Step, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
+    return this.#transport.run(SCRIPTS[step], keys, args)
+  }
+
+  scan(pattern: string): AsyncIterable<readonly string[]> {
+    return this.#transport.scan(pattern)
+  }
+
+  subscribe(channel: string, onMessage: (message: string) => void): Promise<void> {
+    return this.#transport.subscribe(channel, onMessage)
+  }
+
+  unsubscribe(channel: string): Promise<void> {
+    return this.#transport.unsubscribe(channel)
+  }
+
+  close(): Promise<void> {
+    this.#closed = true
+    if (this.#retry !== null) clearTimeout(this.#retry)
+    return this.#transport.close()
   }
 }

@@ -1,5 +1,5 @@
 /** A connection that holds locks of its session, whatever the client library: silence ends it, and its loss is told once. */
-import { StoreError, StoreUnreachableError } from '../../core/errors.ts'
+import { StoreError, StoreUnreachableError } from '../../contract/errors.ts'
 import type { LockSession } from './session-locks.ts'
 import { Watchdog } from './watchdog.ts'
 
@@ -79,6 +79,11 @@ export class LockConnection implements LockSession {
 
   end(): void {
     this.broke(new StoreUnreachableError(`${this.#wire.store}: the connection was closed`))
+  }
+
+  /** The server lives, though the answer is still owed. */
+  heard(): void {
+    this.#watchdog.heard()
   }
 
   async ask(sql: string, values: readonly string[] = []): Promise<unknown> {

@@ -1,5 +1,5 @@
 /** Tells that a client package is not installed, by its name. */
-import { MissingClientError } from '../../core/errors.ts'
+import { MissingClientError } from '../../contract/errors.ts'
 
 /** What to throw when an import has failed: any other failure of it is passed on as it is. */
 export function missingClient(name: string, error: unknown): unknown {

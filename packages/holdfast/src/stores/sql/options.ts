@@ -1,6 +1,6 @@
 /** The option that bounds the pauses between polls. */
-import { checkKeys, checkWhole } from '../../core/check.ts'
-import type { PollRange } from './poller.ts'
+import { checkKeys, checkWhole } from '../../contract/check.ts'
+import type { PollRange } from '../shared/poller.ts'
 
 export interface PollMs {
   readonly min: number

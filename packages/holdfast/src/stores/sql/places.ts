@@ -1,6 +1,6 @@
 /** Reads the one form in which both SQL stores answer where a place stands. */
-import { CapacityMismatchError } from '../../core/errors.ts'
-import type { Entry, Instant, Place } from '../../driver.ts'
+import { CapacityMismatchError } from '../../contract/errors.ts'
+import type { Entry, Instant, Place } from '../../contract/driver.ts'
 
 /** Both count in microseconds. */
 export const US = 1_000

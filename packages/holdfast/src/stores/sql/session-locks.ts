@@ -2,9 +2,10 @@
  * Locks that a session of the server holds: connection = ownership. They have no ttl, no token and no order but the server's, and end with the connection.
  * Holds of a process share a connection, or a few; who has to wait does so on one of his own, and keeps it while he holds.
  */
-import { checkKeys, checkName, checkSpan, checkWhole } from '../../core/check.ts'
-import { AcquireTimeoutError, ClosedError, HoldfastError, LockLostError, NotHeldError } from '../../core/errors.ts'
-import { LocalTurns } from './local-turns.ts'
+import { checkKeys, checkName, checkSpan, checkWhole } from '../../contract/check.ts'
+import { AcquireTimeoutError, ClosedError, HoldfastError, LockLostError, NotHeldError } from '../../contract/errors.ts'
+import { system } from '../../system.ts'
+import { Serial } from '../shared/serial.ts'
 
 export interface SessionLocksOptions {
   /** How often a connection that holds is asked whether it lives. Default 5 000; 100 to 600 000. */
@@ -85,7 +86,7 @@ const SPARES_MAX = 4
 
 class ServerLocks implements SessionLocks {
   readonly #parts: ServerLocksParts
-  readonly #turns = new LocalTurns()
+  readonly #asking = new Serial()
   readonly #sessions = new Map<LockSession, Set<Hold>>()
   readonly #spares: LockSession[] = []
   readonly #timer: NodeJS.Timeout
@@ -133,21 +134,21 @@ class ServerLocks implements SessionLocks {
 
   async #acquireWithin(name: string, waitMs: number, signal: AbortSignal | undefined): Promise<Hold | null> {
     const stop = new AbortController()
-    const timer = setTimeout(() => stop.abort(lateError(name, waitMs)), waitMs)
+    const cancel = system.after(waitMs, () => stop.abort(lateError(name, waitMs)), true)
     const abort = (): void => stop.abort(signal?.reason)
     signal?.addEventListener('abort', abort, { once: true })
     try {
       return await this.#acquire(name, true, stop.signal)
     } finally {
-      clearTimeout(timer)
+      cancel()
       signal?.removeEventListener('abort', abort)
     }
   }
 
   async #acquire(name: string, wait: boolean, stop?: AbortSignal): Promise<Hold | null> {
     // A session may take its own lock twice: callers of one process have to be told apart here.
-    if (!(await this.#turns.take(name, wait, stop))) return null
-    const pass = (): void => this.#turns.pass(name)
+    if (!(await this.#asking.take(name, wait, stop))) return null
+    const pass = (): void => this.#asking.pass(name)
     try {
       const key = this.#parts.keyOf(name)
       const session = await this.#lock(key, wait, stop)

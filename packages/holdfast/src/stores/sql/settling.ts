@@ -1,5 +1,5 @@
 /** One request to a SQL server until it is settled: victims are sent again, all other failures are told in our own terms. */
-import { StoreError } from '../../core/errors.ts'
+import { StoreError } from '../../contract/errors.ts'
 
 /** What the errors of one server mean, and which tables it was asked for. */
 export interface Judge {

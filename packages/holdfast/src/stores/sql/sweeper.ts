@@ -1,9 +1,5 @@
 /** Sweeps rows of idle lines now and then, for as long as the driver is in use. */
 
-/** A line that nobody has entered for so long is idle. */
-export const SWEEP_IDLE_US = 600_000_000
-/** In one statement. */
-export const SWEEP_ROWS_MAX = 1_000
 const EVERY_MS = 300_000
 const AGAIN_MS = 1_000
 

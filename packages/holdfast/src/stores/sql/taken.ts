@@ -1,8 +1,8 @@
 /** Reads what both SQL stores answer to a wish to take; they keep the bucket, what follows from it is counted here. */
-import type { Demand, Taken } from '../../driver.ts'
-import { US } from './place.ts'
+import type { Demand, Taken } from '../../contract/driver.ts'
+import { US } from './places.ts'
 
-/** `taken,level,retry,shut`: src/core/bucket.ts, in whole numbers. */
+/** `taken,level,retry,shut`: contract/bucket.ts, in whole numbers. */
 export function readTaken(answer: unknown, { burst, unit, drain }: Demand): Taken {
   const [taken, level = 0, retryUs = 0, shut] = String(answer).split(',').map(Number)
   return {
@@ -12,9 +12,4 @@ export function readTaken(answer: unknown, { burst, unit, drain }: Demand): Take
     resetMs: Math.ceil(level / drain) / US,
     shut: shut === 1,
   }
-}
-
-/** A demand as the routines take it, after the key. As text, since a client library might send a large number as a double. */
-export function demandValues({ cost, burst, unit, drain, shutAfter, shutMs }: Demand): string[] {
-  return [cost, burst, unit, drain, shutAfter, Math.round(shutMs * US)].map(String)
 }

@@ -1,5 +1,5 @@
 /** What both SQL stores promise. */
-import type { Traits } from '../../driver.ts'
+import type { Traits } from '../../contract/driver.ts'
 
 const SAFETY =
   "Holds while one primary keeps its data: asynchronous commit or replication can lose acknowledged grants in a failover, and a step of the server's clock lapses or prolongs leases."

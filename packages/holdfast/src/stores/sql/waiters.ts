@@ -1,17 +1,19 @@
 /** Who wants to be woken in this process, and which of its places still wait: what pushes and polls are matched with. */
-import { type Entry, isGranted, type Place, type Push, type Stop, type Wake } from '../../driver.ts'
+import { type Entry, isGranted, type Place, type Push, type Stop, type Wake } from '../../contract/driver.ts'
 
 interface Watched {
   readonly line: string
   readonly wake: Wake
 }
 
-export class Watches {
+export class Waiters {
   readonly #places = new Map<string, Watched>()
   readonly #lines = new Map<string, Set<Wake>>()
   /** Ids whose latest answer was "blocked", with their lines; and the same by line, in the order in which they came. */
   readonly #waiting = new Map<string, string>()
   readonly #waitingIn = new Map<string, Set<string>>()
+  /** Places that have become heavier and wait for others to go: their heartbeats ask with the weight that they have. */
+  readonly #raising = new Map<string, Entry>()
   /** Called when there is something new to look out for. */
   onDemand: () => void = () => {}
 
@@ -21,6 +23,14 @@ export class Watches {
 
   get waitingIn(): ReadonlyMap<string, ReadonlySet<string>> {
     return this.#waitingIn
+  }
+
+  isRaising(id: string): boolean {
+    return this.#raising.has(id)
+  }
+
+  get hasRaising(): boolean {
+    return this.#raising.size > 0
   }
 
   get observed(): string[] {
@@ -36,6 +46,7 @@ export class Watches {
       this.#places.set(id, { line, wake })
       return () => {
         this.#places.delete(id)
+        this.#raising.delete(id)
         this.#settle(id)
       }
     }
@@ -49,8 +60,10 @@ export class Watches {
   }
 
   /** Takes note of an answer about a place: only those that wait are polled for. */
-  answered(entry: Entry, place: Place | null): void {
+  answered(asked: Entry, place: Place | null): void {
+    const entry = this.#raising.get(asked.id) ?? asked
     if (place === null || isGranted(entry, place)) {
+      this.#raising.delete(entry.id)
       this.#settle(entry.id)
     } else if (this.#places.has(entry.id) && !this.#waiting.has(entry.id)) {
       const { id, line } = entry
@@ -60,6 +73,13 @@ export class Watches {
       else ids.add(id)
       this.onDemand()
     }
+  }
+
+  /** Takes note of an answer about a place whose weight was changed to that of the entry. */
+  reweighed(entry: Entry, place: Place | null): void {
+    this.#raising.delete(entry.id)
+    if (place !== null && !isGranted(entry, place) && this.#places.has(entry.id)) this.#raising.set(entry.id, entry)
+    this.answered(entry, place)
   }
 
   wake(id: string, push?: Push): void {

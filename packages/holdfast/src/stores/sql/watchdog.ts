@@ -1,11 +1,14 @@
 /**
- * Ends a connection that has gone silent: one timer a connection, however many requests are on their way.
+ * Ends a connection that has gone silent: one deadline a connection, however many requests are on their way.
  * A timer for each request would cost as much as the request's own bookkeeping.
  */
+import { Deadline } from '../shared/deadline.ts'
+
 export class Watchdog {
   readonly #ms: number
   readonly #bark: () => void
-  #timer: NodeJS.Timeout | null = null
+  /** Not kept alive: while an answer is owed, the connection itself keeps the process alive. */
+  readonly #deadline: Deadline = new Deadline(() => this.#look())
   #load = 0
   #at = 0
 
@@ -22,30 +25,28 @@ export class Watchdog {
 
   asked(): void {
     if (this.#load++ > 0) return
-    this.#at = performance.now()
-    if (this.#timer === null) this.#arm(this.#ms)
+    this.heard()
+    this.#deadline.set(this.#at + this.#ms)
   }
 
   answered(): void {
     this.#load--
+    this.heard()
+  }
+
+  /** A sign of life that is no answer yet: of a request that takes two steps, the first is done. */
+  heard(): void {
     this.#at = performance.now()
   }
 
   stop(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer)
-    this.#timer = null
-  }
-
-  #arm(ms: number): void {
-    // Unref'ed: while an answer is owed, the connection itself keeps the process alive.
-    this.#timer = setTimeout(() => this.#look(), Math.ceil(ms)).unref()
+    this.#deadline.clear()
   }
 
   #look(): void {
-    this.#timer = null
     if (this.#load === 0) return
-    const leftMs = this.#at + this.#ms - performance.now()
-    if (leftMs > 0) this.#arm(leftMs)
+    const at = this.#at + this.#ms
+    if (at > performance.now()) this.#deadline.set(at)
     else this.#bark()
   }
 }

@@ -2,15 +2,16 @@
  * The queue before the file: what is asked for in one turn of the event loop goes into one immediate transaction.
  * A busy file is tried again asynchronously, so that no call blocks the event loop for long.
  */
-import { ClosedError, HoldfastError, StoreUnreachableError } from '../../core/errors.ts'
-import type { Runtime } from '../../core/runtime.ts'
+import { ClosedError, HoldfastError, StoreUnreachableError } from '../../contract/errors.ts'
+import type { Runtime } from '../../contract/runtime.ts'
+import { backoffMs } from '../shared/backoff.ts'
 import type { Engine, Statement } from './engine.ts'
-import { isBusy, toStoreError } from './faults.ts'
+import { isBusy, toStoreError } from './errors.ts'
 
-export type TurnsRuntime = Pick<Runtime, 'now' | 'after' | 'random'>
+export type BatchRuntime = Pick<Runtime, 'now' | 'after' | 'random'>
 
 /** What happens around the transactions. */
-export interface TurnsListener {
+export interface BatchListener {
   /** Before a transaction; what it throws fails all that are queued. */
   before(): void
   committed(): void
@@ -30,15 +31,15 @@ type Outcome = { readonly turn: Turn; readonly value: unknown } | { readonly tur
 
 /** How long a busy file is tried again before its callers are told. */
 const BUSY_MS_MAX = 5_000
-const PAUSE_MS_MAX = 10
+const PAUSE = { backoffMinMs: 0.25, backoffMaxMs: 10 }
 /** Jobs beyond this go into the next transaction, after the event loop has had its turn. */
 const WORK_MS_MAX = 4
 const LET_ROUND_MS = 2
 
-export class Turns {
+export class TransactionBatch {
   readonly #path: string
-  readonly #runtime: TurnsRuntime
-  readonly #listener: TurnsListener
+  readonly #runtime: BatchRuntime
+  readonly #listener: BatchListener
   readonly #engine: Engine
   readonly #begin: Statement
   readonly #commit: Statement
@@ -48,7 +49,7 @@ export class Turns {
   #busyTries = 0
   #letRoundAt = Number.NEGATIVE_INFINITY
 
-  constructor(engine: Engine, path: string, runtime: TurnsRuntime, listener: TurnsListener) {
+  constructor(engine: Engine, path: string, runtime: BatchRuntime, listener: BatchListener) {
     this.#engine = engine
     this.#path = path
     this.#runtime = runtime
@@ -109,9 +110,10 @@ export class Turns {
       this.#work(outcomes)
       this.#commit.run()
     } catch (error) {
-      this.#rollBack()
+      const isBack = this.#rollBack()
       this.#listener.rolledBack()
-      if (isBusy(error)) this.#waitForOthers(error)
+      if (!isBack) this.#failAll(error)
+      else if (isBusy(error)) this.#waitForOthers(error)
       else this.#blame(outcomes, error)
       return
     }
@@ -150,12 +152,14 @@ export class Turns {
     this.#next()
   }
 
-  #rollBack(): void {
+  /** False: not even that is possible, the file is damaged. This runs in a timer: to throw would end the process. */
+  #rollBack(): boolean {
     try {
       this.#engine.exec('ROLLBACK')
+      return true
     } catch (error) {
       // A full disk or a failed write has made SQLite roll back by itself.
-      if (!(error instanceof Error) || !error.message.includes('no transaction is active')) throw error
+      return error instanceof Error && error.message.includes('no transaction is active')
     }
   }
 
@@ -183,7 +187,7 @@ export class Turns {
       this.#next()
       return
     }
-    const pauseMs = Math.min(2 ** this.#busyTries++ / 4, PAUSE_MS_MAX) * this.#runtime.random()
+    const pauseMs = backoffMs(this.#busyTries++, PAUSE, this.#runtime.random())
     if (pauseMs < 0.5) setImmediate(() => this.#serve())
     else this.#runtime.after(pauseMs, () => this.#serve(), true)
   }

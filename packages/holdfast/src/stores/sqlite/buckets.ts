@@ -1,6 +1,6 @@
 /** Rate limits in the file. Each method runs inside a transaction, so that what is read is still true when it is written. */
-import { type Bucket, EMPTY, takeFrom } from '../../core/bucket.ts'
-import type { Demand, Taken } from '../../driver.ts'
+import { type Bucket, EMPTY, takeFrom } from '../../contract/bucket.ts'
+import type { Demand, Taken } from '../../contract/driver.ts'
 import type { Engine, Statement } from './engine.ts'
 
 const SWEEP_US = 60e6

@@ -1,5 +1,5 @@
 /** Compare-and-set cells in the file. Each method runs inside a transaction. */
-import type { CellView, Change } from '../../driver.ts'
+import type { CellView, Change } from '../../contract/driver.ts'
 import type { Engine, Statement } from './engine.ts'
 
 interface Cell {

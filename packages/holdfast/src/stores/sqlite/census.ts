@@ -1,7 +1,8 @@
 /** The processes that stand in the file: who they are, and which of them are dead. */
 import type { Engine, Statement } from './engine.ts'
 import type { Host } from './host.ts'
-import { isDead, type Mortal } from './mortal.ts'
+import { isDead, type Mortal } from './dead-process.ts'
+import { isSocketName } from './wakeups-folder.ts'
 
 /** Short-lived processes come and go by the thousand: what is remembered of them is forgotten now and then. */
 const KNOWN_MAX = 1_024
@@ -19,6 +20,7 @@ export class Census {
   readonly #insert: Statement
   readonly #select: Statement
   readonly #delete: Statement
+  readonly #sockets: Statement
 
   constructor(engine: Engine, host: Host) {
     this.#host = host
@@ -27,6 +29,7 @@ export class Census {
     )
     this.#select = engine.prepare('SELECT key, world, pid, start, is_group, socket FROM process WHERE key = ?')
     this.#delete = engine.prepare('DELETE FROM process WHERE key = ?')
+    this.#sockets = engine.prepare('SELECT socket FROM process')
   }
 
   add(who: Omit<Mortal, 'key'>): number {
@@ -46,11 +49,18 @@ export class Census {
     if (known !== undefined) return known
     const row = this.#select.get(key) as (Omit<Mortal, 'isGroup'> & { readonly is_group: number }) | undefined
     if (row === undefined) return undefined
-    const { pid, world, start, socket } = row
+    const { pid, world, start } = row
+    // Another user may have written the row: what is not of our making is a process without a socket.
+    const socket = isSocketName(row.socket) ? row.socket : ''
     const who: Mortal = { key, pid, world, start, socket, isGroup: row.is_group === 1 }
     if (this.#known.size >= KNOWN_MAX) this.#forget()
     this.#known.set(key, who)
     return who
+  }
+
+  /** The sockets of all who stand in the file. */
+  sockets(): ReadonlySet<string> {
+    return new Set((this.#sockets.all() as { readonly socket: string }[]).map(({ socket }) => socket))
   }
 
   /** True: provably dead. Asks the kernel, not the file, once the process is known. */

@@ -1,8 +1,8 @@
 /** The SQLite driver: lines shared by the processes of one host, in one file. */
-import { diagnostics } from '../../core/diagnostics.ts'
-import { ClosedError } from '../../core/errors.ts'
-import type { Cancel } from '../../core/runtime.ts'
-import { instant } from '../../core/validity.ts'
+import { diagnostics } from '../../contract/events.ts'
+import { ClosedError } from '../../contract/errors.ts'
+import type { Cancel } from '../../contract/runtime.ts'
+import { instant } from '../../contract/validity.ts'
 import {
   type CellView,
   type Change,
@@ -10,21 +10,21 @@ import {
   type Driver,
   type Entry,
   type Instant,
-  isGranted,
   type LineView,
   type Place,
   type Stop,
   type Taken,
   type Traits,
   type Wake,
-} from '../../driver.ts'
+} from '../../contract/driver.ts'
 import { type FileListener, type FileOptions, SqliteFile } from './file.ts'
+import { toStoreError } from './errors.ts'
 import { readStat } from './host.ts'
-import { Ids } from './ids.ts'
+import { OwnPlaces } from './places.ts'
 import type { Wakeup } from './removal.ts'
 import type { Answer } from './store.ts'
-import { Vigil, type VigilListener, type Waiting } from './vigil.ts'
-import { Watches } from './watches.ts'
+import { Liveness, type LivenessListener, type Waiting } from './liveness.ts'
+import { LocalWakeups } from './wakeups.ts'
 
 const TRAITS: Traits = Object.freeze({
   fair: true,
@@ -44,13 +44,13 @@ const TOUCHES_PER_JOB = 50
 /** How often observers of a line are told that some other process has written. */
 const OBSERVE_MS = 200
 
-export class SqliteDriver implements Driver, FileListener, VigilListener {
+export class SqliteDriver implements Driver, FileListener, LivenessListener {
   readonly name = 'sqlite'
   readonly traits: Traits = TRAITS
   readonly #options: FileOptions
-  readonly #ids = new Ids()
-  readonly #watches: Watches = new Watches(() => this.#observe())
-  readonly #vigil: Vigil
+  readonly #ids = new OwnPlaces()
+  readonly #localWakeups: LocalWakeups = new LocalWakeups(() => this.#observe())
+  readonly #liveness: Liveness
   #file: SqliteFile | null = null
   #opening: Promise<SqliteFile> | null = null
   #closing: Promise<void> | null = null
@@ -59,14 +59,15 @@ export class SqliteDriver implements Driver, FileListener, VigilListener {
 
   constructor(options: FileOptions) {
     this.#options = options
-    this.#vigil = new Vigil(options.runtime, this)
+    this.#liveness = new Liveness(options.runtime, this)
   }
 
   async setup(): Promise<void> {
     await this.#open()
   }
 
-  async enter(entry: Entry, wait: boolean): Promise<Place | null> {
+  async enter(given: Entry, wait: boolean): Promise<Place | null> {
+    const entry = this.#stored(given)
     const since = instant(this.#options.runtime)
     if (this.#ids.isSpent(entry.id)) return null
     const token = this.#ids.token(entry.id)
@@ -74,11 +75,12 @@ export class SqliteDriver implements Driver, FileListener, VigilListener {
       token === undefined ? store.enter(entry, wait) : store.touch(entry, token),
     )
     if (answer !== null || token !== undefined) this.#note(entry, answer)
-    this.#watches.changed(entry.line)
+    this.#localWakeups.changed(entry.line)
     return toPlace(answer, since)
   }
 
-  async touch(entries: readonly Entry[]): Promise<(Place | null)[]> {
+  async touch(given: readonly Entry[]): Promise<(Place | null)[]> {
+    const entries = given.map((entry) => this.#stored(entry))
     const since = instant(this.#options.runtime)
     const jobs: Promise<(Answer | null)[]>[] = []
     for (let i = 0; i < entries.length; i += TOUCHES_PER_JOB) {
@@ -97,58 +99,62 @@ export class SqliteDriver implements Driver, FileListener, VigilListener {
     return answers.map((answer) => toPlace(answer, since))
   }
 
-  async leave(entry: Entry, afterMs = 0): Promise<void> {
-    this.#vigil.remove(entry.id)
+  async leave(given: Entry, afterMs = 0): Promise<void> {
+    const entry = this.#stored(given)
+    this.#liveness.remove(entry.id)
     await this.#run(({ store }) => store.leave(entry, this.#ids.token(entry.id), afterMs))
     this.#ids.spend(entry.id)
-    this.#watches.changed(entry.line)
+    this.#localWakeups.changed(entry.line)
   }
 
   watch(line: string, id: string | null, wake: Wake): Stop {
-    if (id === null) return this.#watches.observe(line, wake)
-    const stop = this.#watches.watch(id, wake)
+    if (id === null) return this.#localWakeups.observe(this.#options.names.stored(line), wake)
+    const stop = this.#localWakeups.watch(id, wake)
     return () => {
       stop()
-      this.#vigil.remove(id)
+      this.#liveness.remove(id)
     }
   }
 
   async *list(prefix: string): AsyncGenerator<LineView> {
-    const { host } = this.#options
+    const { host, names } = this.#options
     for (let after = ''; ; ) {
       const from = after
-      const page = await this.#run(({ listing }) => listing.page(prefix, from, host.now()))
+      const page = await this.#run(({ listing }) => listing.page(names.stored(prefix), from, host.now()))
       const last = page.at(-1)
       if (last === undefined) return
       // A line of which a purge has left nothing is none.
-      for (const line of page) if (line.capacity > 0) yield line
+      for (const line of page) if (line.capacity > 0) yield { ...line, name: names.shown(line.name) }
       after = last.name
     }
   }
 
   async swap(key: string, change: Change | null): Promise<CellView> {
-    return this.#run(({ cells }) => cells.swap(key, change, this.#options.host.now()))
+    return this.#run(({ cells }) => cells.swap(this.#options.names.stored(key), change, this.#options.host.now()))
   }
 
-  async break(line: string, now: boolean): Promise<number> {
+  async break(name: string, now: boolean): Promise<number> {
+    const line = this.#options.names.stored(name)
     const count = await this.#run(({ store }) => store.break(line, now))
-    this.#watches.changed(line)
+    this.#localWakeups.changed(line)
     return count
   }
 
-  async enterAll(entries: readonly Entry[]): Promise<Place[] | null> {
+  async enterAll(given: readonly Entry[]): Promise<Place[] | null> {
+    const entries = given.map((entry) => this.#stored(entry))
     const since = instant(this.#options.runtime)
     if (entries.some(({ id }) => this.#ids.isSpent(id))) return null
     const answers = await this.#run(({ store }) => store.enterAll(entries))
     if (answers === null) return null
     for (const [i, entry] of entries.entries()) {
       this.#note(entry, answers[i] ?? null)
-      this.#watches.changed(entry.line)
+      this.#localWakeups.changed(entry.line)
     }
     return answers.map((answer) => placeOf(answer, since))
   }
 
-  async rename(entry: Entry, id: string): Promise<Place | null> {
+  async rename(given: Entry, id: string): Promise<Place | null> {
+    const entry = this.#stored(given)
     const since = instant(this.#options.runtime)
     const answer = await this.#run(({ store }) => store.rename(entry, id))
     this.#ids.spend(entry.id)
@@ -156,8 +162,17 @@ export class SqliteDriver implements Driver, FileListener, VigilListener {
     return toPlace(answer, since)
   }
 
+  async reweigh(given: Entry, turn: number): Promise<Place | null> {
+    const entry = this.#stored(given)
+    const since = instant(this.#options.runtime)
+    const answer = await this.#run(({ store }) => store.reweigh(entry, turn))
+    this.#note(entry, answer)
+    this.#localWakeups.changed(entry.line)
+    return toPlace(answer, since)
+  }
+
   async take(key: string, demand: Demand): Promise<Taken> {
-    return this.#run(({ buckets }) => buckets.take(key, demand, this.#options.host.now()))
+    return this.#run(({ buckets }) => buckets.take(this.#options.names.stored(key), demand, this.#options.host.now()))
   }
 
   /**
@@ -165,12 +180,12 @@ export class SqliteDriver implements Driver, FileListener, VigilListener {
    * ttl once this process can't renew them any more. With `group` (default true) it counts as alive while any member of
    * the process group that it leads does. Answers how many places were tied: 0 when that process is gone already.
    */
-  async alsoAlive(line: string, pid: number, options: { readonly group?: boolean } = {}): Promise<number> {
+  async alsoAlive(name: string, pid: number, options: { readonly group?: boolean } = {}): Promise<number> {
     const { host } = this.#options
     const stat = host.world === null ? null : readStat(pid)
     if (stat === null) return 0
     const who = { world: host.world, pid, start: stat.start, isGroup: options.group ?? true, socket: '' }
-    return this.#run(({ store }) => store.bind(line, who))
+    return this.#run(({ store }) => store.bind(this.#options.names.stored(name), who))
   }
 
   close(): Promise<void> {
@@ -187,8 +202,7 @@ export class SqliteDriver implements Driver, FileListener, VigilListener {
         this.#wake(id, token)
         continue
       }
-      const who = file.census.find(process)
-      if (who !== undefined) file.doorbell.ring(process, who.socket, JSON.stringify([id, token]))
+      file.wakeupSockets.ring(process, this.#socketOf(file, process), JSON.stringify([id, token]))
     }
   }
 
@@ -198,7 +212,7 @@ export class SqliteDriver implements Driver, FileListener, VigilListener {
   }
 
   gone(key: number): void {
-    this.#vigil.gone(key)
+    this.#liveness.gone(key)
   }
 
   /** The next call opens the file that is there now, and finds none of our places in it. */
@@ -212,7 +226,8 @@ export class SqliteDriver implements Driver, FileListener, VigilListener {
   // What the vigil asks.
 
   isDead(process: number): boolean {
-    return this.#file?.census.isDead(process) ?? false
+    const file = this.#file
+    return file !== null && (this.#quietly(() => file.census.isDead(process)) ?? false)
   }
 
   async died(processes: readonly number[]): Promise<boolean> {
@@ -220,7 +235,7 @@ export class SqliteDriver implements Driver, FileListener, VigilListener {
   }
 
   look(waiting: readonly Waiting[]): void {
-    this.#file?.doorbell.tidy()
+    this.#file?.wakeupSockets.tidy()
     for (let i = 0; i < waiting.length; i += TOUCHES_PER_JOB) {
       const some = waiting.slice(i, i + TOUCHES_PER_JOB)
       void this.#inBackground(({ store }) => {
@@ -234,7 +249,7 @@ export class SqliteDriver implements Driver, FileListener, VigilListener {
     for (const [i, { entry, token }] of waiting.entries()) {
       const answer = answers[i] ?? null
       if (answer === null) this.#wake(entry.id, null)
-      else if (isGranted(entry, answer)) this.#wake(entry.id, token)
+      else if (answer.granted) this.#wake(entry.id, token)
       else this.#note(entry, answer)
     }
   }
@@ -252,35 +267,53 @@ export class SqliteDriver implements Driver, FileListener, VigilListener {
     }
   }
 
+  #stored(entry: Entry): Entry {
+    return { ...entry, line: this.#options.names.stored(entry.line) }
+  }
+
   #wake(id: string, token: number | null): void {
-    this.#vigil.remove(id)
-    this.#watches.wake(id, token === null ? undefined : { id, token: BigInt(token) })
+    this.#liveness.remove(id)
+    this.#localWakeups.wake(id, token === null ? undefined : { id, token: BigInt(token) })
   }
 
   #note(entry: Entry, answer: Answer | null): void {
     const { id } = entry
     if (answer === null) {
       this.#ids.spend(id)
-      this.#vigil.remove(id)
+      this.#liveness.remove(id)
       return
     }
     this.#ids.entered(id, answer.token)
-    if (answer.blockers.length === 0 || !this.#watches.has(id)) {
-      this.#vigil.remove(id)
+    if (answer.blockers.length === 0 || !this.#localWakeups.has(id)) {
+      this.#liveness.remove(id)
       return
     }
     const file = this.#file
     const { token, blockers } = answer
-    this.#vigil.add({ entry, token, blockers })
+    this.#liveness.add({ entry, token, blockers })
     if (file === null) return
     for (const key of blockers) {
-      if (key !== file.process) file.doorbell.attend(key, file.census.find(key)?.socket ?? '')
+      if (key !== file.process) file.wakeupSockets.attend(key, this.#socketOf(file, key))
+    }
+  }
+
+  #socketOf(file: SqliteFile, key: number): string {
+    return this.#quietly(() => file.census.find(key))?.socket ?? ''
+  }
+
+  /** Reads in a timer or after a commit, where nobody could be told: what is wrong with the file is told by the next call. */
+  #quietly<T>(read: () => T): T | undefined {
+    try {
+      return read()
+    } catch (error) {
+      diagnostics.failed(this.#options.path, toStoreError(error, this.#options.path))
+      return undefined
     }
   }
 
   async #run<T>(job: (file: SqliteFile) => T): Promise<T> {
     const file = this.#file ?? (await this.#open())
-    return file.turns.run(() => job(file))
+    return file.batch.run(() => job(file))
   }
 
   #open(): Promise<SqliteFile> {
@@ -288,7 +321,11 @@ export class SqliteDriver implements Driver, FileListener, VigilListener {
     this.#opening ??= SqliteFile.open(this.#options, this).then(
       async (file) => {
         this.#file = file
-        await this.#inBackground(({ listing }) => listing.reapAll(this.#options.host.now()))
+        await this.#inBackground(({ listing, census, wakeupSockets }) => {
+          listing.reapAll(this.#options.host.now())
+          const claimed = census.sockets()
+          return () => wakeupSockets.sweep(claimed)
+        })
         return file
       },
       (error: unknown) => {
@@ -301,7 +338,7 @@ export class SqliteDriver implements Driver, FileListener, VigilListener {
 
   async #close(): Promise<void> {
     const opening = this.#opening
-    this.#vigil.close()
+    this.#liveness.close()
     this.#cancelObserve?.()
     // A file that could not be opened needs no closing; whoever asked for it has been told.
     if (this.#file === null && opening !== null) await Promise.allSettled([opening])
@@ -315,12 +352,14 @@ export class SqliteDriver implements Driver, FileListener, VigilListener {
       OBSERVE_MS,
       () => {
         this.#cancelObserve = null
-        if (!this.#watches.hasObservers) return
+        if (!this.#localWakeups.hasObservers) return
         this.#observe()
-        const version = this.#file?.dataVersion() ?? null
+        const file = this.#file
+        // An observer that is told of nothing would wait for ever: unreadable counts as changed, and its own look fails.
+        const version = file === null ? null : this.#quietly(() => file.dataVersion())
         if (version === this.#dataVersion) return
         this.#dataVersion = version
-        this.#watches.changed(null)
+        this.#localWakeups.changed(null)
       },
       false,
     )

@@ -1,6 +1,6 @@
 /** The seam to SQLite itself: what the driver calls of `node:sqlite`, and of `libsql` where Node has none. */
-import { MissingClientError, UsageError } from '../../core/errors.ts'
-import { isBusy } from './faults.ts'
+import { MissingClientError, UsageError } from '../../contract/errors.ts'
+import { isBusy } from './errors.ts'
 
 /** What is bound and read. Every number of ours stays below 2^53, so a double carries it exactly. */
 export type Value = string | number | null
@@ -16,7 +16,7 @@ export interface Statement {
   all(...values: Value[]): unknown[]
 }
 
-/** An open file. All calls are synchronous, and throw what the engine throws: see faults.ts. */
+/** An open file. All calls are synchronous, and throw what the engine throws: see errors.ts. */
 export interface Engine {
   exec(sql: string): unknown
   prepare(sql: string): Statement

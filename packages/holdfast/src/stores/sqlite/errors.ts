@@ -1,5 +1,5 @@
 /** What SQLite's errors mean to a caller, and what can be done about each. */
-import { HoldfastError, StoreError, StoreUnreachableError } from '../../core/errors.ts'
+import { HoldfastError, StoreError, StoreUnreachableError } from '../../contract/errors.ts'
 
 const BUSY = 5
 

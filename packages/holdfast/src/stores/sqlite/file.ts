@@ -1,22 +1,24 @@
 /** The open file: folder, engine, schema, socket, and this process's row in the census, made ready in that order. */
-import { mkdirSync, statSync } from 'node:fs'
+import { mkdirSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { StoreError } from '../../core/errors.ts'
-import type { Runtime } from '../../core/runtime.ts'
+import { StoreError } from '../../contract/errors.ts'
+import type { Runtime } from '../../contract/runtime.ts'
+import { shareLog } from './access.ts'
 import { Buckets } from './buckets.ts'
 import { Cells } from './cells.ts'
 import { Census } from './census.ts'
-import { Doorbell, type DoorbellListener } from './doorbell.ts'
+import { WakeupSockets, type WakeupSocketsListener } from './wakeups-sockets.ts'
 import { type Engine, type EngineName, loadEngine, type OpenEngine, type Row } from './engine.ts'
-import { isBusy, toStoreError } from './faults.ts'
+import { isBusy, toStoreError } from './errors.ts'
 import type { Host } from './host.ts'
 import { Listing } from './listing.ts'
+import type { Names } from './names.ts'
 import type { Wakeup } from './removal.ts'
 import { prepareFile } from './schema.ts'
 import { SqliteStore } from './store.ts'
-import { Turns } from './turns.ts'
+import { TransactionBatch } from './batch.ts'
 
-export interface FileListener extends DoorbellListener {
+export interface FileListener extends WakeupSocketsListener {
   /** To be told, now that the transaction is in force. */
   woken(wakeups: readonly Wakeup[]): void
   /** The path leads to another file now, or to none. */
@@ -28,6 +30,7 @@ export interface FileOptions {
   readonly engine: EngineName | undefined
   readonly runtime: Pick<Runtime, 'now' | 'wallNow' | 'after' | 'random'>
   readonly host: Host
+  readonly names: Names
 }
 
 const OPEN_MS_MAX = 5_000
@@ -41,34 +44,36 @@ export class SqliteFile {
   readonly cells: Cells
   readonly buckets: Buckets
   readonly listing: Listing
-  readonly doorbell: Doorbell
-  readonly turns: Turns
+  readonly wakeupSockets: WakeupSockets
+  readonly batch: TransactionBatch
   /** This process's key in the census. */
   readonly process: number
   readonly engine: Engine
   readonly #options: FileOptions
   readonly #inode: string
+  readonly #realPath: string
   #statAt = 0
 
-  private constructor(options: FileOptions, opened: Opened, doorbell: Doorbell, listener: FileListener) {
+  private constructor(options: FileOptions, opened: Opened, wakeupSockets: WakeupSockets, listener: FileListener) {
     const { host, runtime, path } = options
     const { engine } = opened
     this.#options = options
     this.#inode = opened.inode
+    this.#realPath = opened.realPath
     this.engine = engine
-    this.doorbell = doorbell
+    this.wakeupSockets = wakeupSockets
     this.process = opened.process
     this.census = new Census(engine, host)
-    this.store = new SqliteStore(engine, this.census, host, this.process, () => runtime.wallNow())
+    this.store = new SqliteStore(engine, this.census, host, this.process, options.names, () => runtime.wallNow())
     this.cells = new Cells(engine, (last) => this.store.nextToken(last))
     this.buckets = new Buckets(engine)
     this.listing = new Listing(engine, this.store.removal)
-    this.turns = new Turns(engine, path, runtime, {
+    this.batch = new TransactionBatch(engine, path, runtime, {
       before: () => this.#checkInode(listener),
       committed: () => {
         const { wakeups, sockets } = this.store.removal.drain()
         if (wakeups.length > 0) listener.woken(wakeups)
-        for (const socket of sockets) doorbell.remove(socket)
+        for (const socket of sockets) wakeupSockets.remove(socket)
       },
       rolledBack: () => void this.store.removal.drain(),
     })
@@ -79,16 +84,18 @@ export class SqliteFile {
     const openEngine = await loadEngine(options.engine)
     makeFolder(dirname(path))
     const engine = await patiently(options, () => openReady(openEngine, path, host))
-    let doorbell: Doorbell | null = null
+    let wakeupSockets: WakeupSockets | null = null
     try {
       const inode = inodeOf(path)
-      makeFolder(`${path}-wake`)
-      doorbell = await Doorbell.open(`${path}-wake`, listener, () => runtime.now())
-      const { name: socket } = doorbell
+      // SQLite follows links before it names its log, and so must we: two paths to one file are one store.
+      const realPath = realpathSync(path)
+      shareLog(realPath)
+      wakeupSockets = await WakeupSockets.open(realPath, listener, () => runtime.now())
+      const { name: socket } = wakeupSockets
       const process = await patiently(options, () => enroll(engine, host, socket))
-      return new SqliteFile(options, { engine, process, inode }, doorbell, listener)
+      return new SqliteFile(options, { engine, process, inode, realPath }, wakeupSockets, listener)
     } catch (error) {
-      await doorbell?.close()
+      await wakeupSockets?.close()
       engine.close()
       throw error
     }
@@ -97,17 +104,17 @@ export class SqliteFile {
   /** Takes this process out of the census, unless places of its own are left to their ttl. */
   async close(): Promise<void> {
     const { engine, process } = this
-    await this.turns
+    await this.batch
       .run(() => {
-        const row = engine.prepare('SELECT 1 FROM place WHERE process = ? LIMIT 1').get(process)
+        const row = engine.prepare('SELECT 1 FROM places WHERE process = ? LIMIT 1').get(process)
         if (row === undefined) this.census.remove(process)
       })
       .catch((error: unknown) => {
         // The row is only litter then: whoever opens the file after this process's end removes it.
         if (!(error instanceof StoreError)) throw error
       })
-    await this.turns.close()
-    await this.doorbell.close()
+    await this.batch.close()
+    await this.wakeupSockets.close()
     this.#trimLog()
     engine.close()
   }
@@ -117,7 +124,7 @@ export class SqliteFile {
    * forestalls; short-lived processes would then each read a long log anew.
    */
   #trimLog(): void {
-    const log = statSync(`${this.#options.path}-wal`, { throwIfNoEntry: false })
+    const log = statSync(`${this.#realPath}-wal`, { throwIfNoEntry: false })
     if (log !== undefined && log.size > LOG_BYTES_LEFT) {
       // Answers by a row, not an error, when others are at work.
       this.engine.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()
@@ -150,6 +157,7 @@ interface Opened {
   readonly engine: Engine
   readonly process: number
   readonly inode: string
+  readonly realPath: string
 }
 
 /** Tries again while others have the file locked: many processes may open a new file at once. */
@@ -203,6 +211,11 @@ function makeFolder(path: string): void {
 }
 
 function inodeOf(path: string): string {
-  const stat = statSync(path, { throwIfNoEntry: false })
+  let stat: Stats | undefined
+  try {
+    stat = statSync(path, { throwIfNoEntry: false })
+  } catch (error) {
+    throw new StoreError(`sqlite: ${path} can't be looked at: ${(error as Error).message}`, { cause: error })
+  }
   return stat === undefined ? 'none' : `${stat.dev}:${stat.ino}`
 }

@@ -1,5 +1,6 @@
 /** What stands in front of a place, read in one statement and only as far as it takes to say "blocked". */
-import type { Entry } from '../../driver.ts'
+import type { Entry } from '../../contract/driver.ts'
+import { holdersOf } from '../shared/holders.ts'
 import { NOBODY } from './census.ts'
 import type { Engine, Statement } from './engine.ts'
 
@@ -25,7 +26,7 @@ export interface Gate extends Front {
   readonly deadUntil: number | null
 }
 
-/** The same, and whether somebody stands behind. */
+/** The same, and whether somebody waits, behind it or to become heavier. */
 export interface Outlook extends Front {
   readonly wanted: number
 }
@@ -34,9 +35,26 @@ export interface Outlook extends Front {
 const FRONT = `count(*) AS count, coalesce(sum(weight), 0) AS ahead, min(lapses_at) AS dueAt,
   min(iif(lapses_at > ?, lapses_at, NULL)) AS nextAt, min(capacity) AS low, max(capacity) AS high,
   group_concat(process || coalesce(',' || also, '')) AS keys
-  FROM (SELECT weight, lapses_at, capacity, process, also FROM place WHERE line = ? AND token < ? ORDER BY token LIMIT +?)`
+  FROM (SELECT iif(raised IS NOT NULL AND beside < ?, raised, weight) AS weight, lapses_at, capacity, process, also
+    FROM places WHERE line = ? AND token <= ? AND token <> ? ORDER BY token LIMIT +?)`
 
 const TOKEN_MAX = 2 ** 53
+
+/** A place as it stands: what the caller says of its weight may be out of date. */
+export interface StoredPlace {
+  readonly token: number
+  readonly weight: number
+  readonly capacity: number
+  readonly raised: number | null
+  readonly beside: number | null
+}
+
+export const STORED_PLACE = 'token, weight, capacity, raised, beside'
+
+/** What it weighs, or will weigh when those beside it have gone. */
+export function weightOf({ weight, raised }: Pick<StoredPlace, 'weight' | 'raised'>): number {
+  return raised ?? weight
+}
 
 export class Fronts {
   readonly #gate: Statement
@@ -47,18 +65,23 @@ export class Fronts {
       `SELECT (SELECT token FROM host) AS lastToken, (SELECT boot FROM host) AS boot,
        (SELECT until FROM grave WHERE id = ?) AS deadUntil, ${FRONT}`,
     )
+    // Grants are a prefix of the line: if its last place is granted, nobody waits but one that is to become heavier.
     this.#outlook = engine.prepare(
-      `SELECT EXISTS (SELECT 1 FROM place WHERE line = ? AND token > ?) AS wanted, ${FRONT}`,
+      `SELECT coalesce((SELECT granted = 0 FROM places WHERE line = ? AND token > ? ORDER BY token DESC LIMIT 1), 0)
+       OR EXISTS (SELECT 1 FROM places WHERE line = ? AND raised IS NOT NULL AND granted = 0 AND token <> ?) AS wanted, ${FRONT}`,
     )
   }
 
   gate(entry: Entry, now: number): Gate {
-    return this.#gate.get(entry.id, now, entry.line, TOKEN_MAX, span(entry.capacity, entry.weight)) as Gate
+    const limit = span(entry.capacity, entry.weight)
+    return this.#gate.get(entry.id, now, TOKEN_MAX, entry.line, TOKEN_MAX, TOKEN_MAX, limit) as Gate
   }
 
-  outlook(entry: Entry, token: number, now: number): Outlook {
-    const { line, capacity, weight } = entry
-    return this.#outlook.get(line, token, now, line, token, span(capacity, weight)) as Outlook
+  /** A raised place waits for all that were granted beside it, also for those behind it. */
+  outlook(line: string, place: StoredPlace, now: number): Outlook {
+    const { token, capacity, beside } = place
+    const limit = span(capacity, weightOf(place))
+    return this.#outlook.get(line, token, line, token, now, token, line, beside ?? token, token, limit) as Outlook
   }
 }
 
@@ -69,4 +92,12 @@ function span(capacity: number, weight: number): number {
 
 export function keysOf(front: Front): number[] {
   return front.keys === null ? [] : [...new Set(front.keys.split(','))].map(Number).filter((key) => key !== NOBODY)
+}
+
+/** The places granted now, given the first ones of a line in order. */
+export function grantedOf<P extends StoredPlace>(places: readonly P[]): P[] {
+  const raised = places.find((place) => place.raised !== null)
+  return holdersOf(places, places[0]?.capacity ?? 0, ({ token }) =>
+    raised !== undefined && token > (raised.beside ?? token) ? weightOf(raised) - raised.weight : 0,
+  )
 }

@@ -1,6 +1,9 @@
 /** This host and this process, as places in the file name them: which boot, which world of pids, which clock. */
 import { readFileSync, readlinkSync } from 'node:fs'
 
+/** Where there is no /proc to tell one run of the kernel from the next. */
+export const UNKNOWN_BOOT = 'unknown'
+
 export interface Host {
   /** Which run of the kernel; times and pids of another one mean nothing. 'unknown' where there is no /proc. */
   readonly boot: string
@@ -71,7 +74,7 @@ export function readHost(): Host {
   const shiftUs = clockShiftUs()
   const world = readWorld()
   return {
-    boot: readProc('/proc/sys/kernel/random/boot_id')?.trim() ?? 'unknown',
+    boot: readProc('/proc/sys/kernel/random/boot_id')?.trim() ?? UNKNOWN_BOOT,
     world,
     pid: process.pid,
     start: world === null ? null : (readStat('self')?.start ?? null),

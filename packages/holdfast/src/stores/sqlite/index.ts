@@ -1,17 +1,20 @@
 /** `holdfast/sqlite`: locks between the processes of one host, in a file; no server. */
 import { resolve } from 'node:path'
-import { checkKeys, checkOneOf, shown } from '../../core/check.ts'
-import { UsageError } from '../../core/errors.ts'
-import type { Runtime } from '../../core/runtime.ts'
+import { checkKeys, checkName, checkOneOf, shown } from '../../contract/check.ts'
+import { UsageError } from '../../contract/errors.ts'
+import type { Runtime } from '../../contract/runtime.ts'
 import { system } from '../../system.ts'
 import { defaultPath } from './default-path.ts'
 import { SqliteDriver } from './driver.ts'
 import type { EngineName } from './engine.ts'
 import { readHost } from './host.ts'
+import { DEFAULT_PREFIX, Names } from './names.ts'
 
 export interface SqliteOptions {
   /** The file; made with its folder when it is not there. Default: `defaultPath()`. Never on a network file system. */
   readonly path?: string
+  /** Names with different prefixes are different locks in one file. Default 'holdfast'; 1 to 128 bytes. */
+  readonly prefix?: string
   /** Which SQLite. Default: `node:sqlite` where Node has it (22.13 and later), else `libsql`. */
   readonly engine?: EngineName
   /** Clocks and timers, for tests. Default: the real ones. */
@@ -25,13 +28,14 @@ export type { EngineName } from './engine.ts'
 /** A store in a file that the processes of this host share. It is opened by the first call. */
 export function sqlite(given: string | SqliteOptions = {}): SqliteDriver {
   const options: SqliteOptions = typeof given === 'string' ? { path: given } : given
-  checkKeys('sqlite options', options, ['path', 'engine', 'runtime'])
-  const { path = defaultPath(), engine, runtime = system } = options
+  checkKeys('sqlite options', options, ['path', 'prefix', 'engine', 'runtime'])
+  const { path = defaultPath(), prefix = DEFAULT_PREFIX, engine, runtime = system } = options
   if (typeof path !== 'string' || path === '' || path.includes('\0') || path.startsWith(':memory:')) {
     throw new UsageError(`the path of a SQLite store must name a file, given ${shown(path)}`)
   }
   if (engine !== undefined) checkOneOf('engine', engine, ['node:sqlite', 'libsql'])
-  return new SqliteDriver({ path: resolve(path), engine, runtime, host: readHost() })
+  checkName('prefix', prefix, 128)
+  return new SqliteDriver({ path: resolve(path), engine, runtime, host: readHost(), names: new Names(prefix) })
 }
 
 export default sqlite

@@ -1,13 +1,11 @@
 /** The lines of the file as people see them. Each method runs inside a transaction. */
-import type { LineView, PlaceView } from '../../driver.ts'
+import type { LineView, PlaceView } from '../../contract/driver.ts'
 import { placeView } from '../view.ts'
 import type { Engine, Statement } from './engine.ts'
+import { grantedOf, STORED_PLACE, type StoredPlace, weightOf } from './front.ts'
 import type { Removal } from './removal.ts'
 
-interface Stored {
-  readonly token: number
-  readonly weight: number
-  readonly capacity: number
+interface Stored extends StoredPlace {
   readonly entered_at: number
   readonly lapses_at: number
   readonly data: string
@@ -25,10 +23,10 @@ export class Listing {
     this.#removal = removal
     // Both engines cut text that they read at the first NUL, which a name may hold: read as bytes it comes whole.
     this.#names = engine.prepare(
-      `SELECT hex(line) AS name FROM place WHERE line >= ? AND line > ? GROUP BY line ORDER BY line LIMIT ${PAGE_LINES}`,
+      `SELECT hex(line) AS name FROM places WHERE line >= ? AND line > ? GROUP BY line ORDER BY line LIMIT ${PAGE_LINES}`,
     )
     this.#places = engine.prepare(
-      'SELECT token, weight, capacity, entered_at, lapses_at, data FROM place WHERE line = ? ORDER BY token',
+      `SELECT entered_at, lapses_at, data, ${STORED_PLACE} FROM places WHERE line = ? ORDER BY token`,
     )
     this.#processes = engine.prepare('SELECT key FROM process')
   }
@@ -58,14 +56,11 @@ export class Listing {
 }
 
 function lineView(name: string, places: readonly Stored[], now: number): LineView {
-  const holders: PlaceView[] = []
-  const waiters: PlaceView[] = []
-  let used = 0
-  for (const place of places) {
-    used += place.weight
+  const views = places.map((place): PlaceView => {
     const times = { ageMs: (now - place.entered_at) / 1e3, leftMs: (place.lapses_at - now) / 1e3 }
-    const view = placeView({ ...place, token: BigInt(place.token) }, times)
-    ;(used <= place.capacity ? holders : waiters).push(view)
-  }
+    return placeView({ ...place, weight: weightOf(place), token: BigInt(place.token) }, times)
+  })
+  const count = grantedOf(places).length
+  const [holders, waiters] = [views.slice(0, count), views.slice(count)]
   return { name, capacity: places[0]?.capacity ?? 0, holders, waiters }
 }

@@ -2,8 +2,8 @@
  * Watches over the places that wait: whether those in front still live, many times a second and without a call to the
  * store, and once a second whether a wake-up was missed.
  */
-import type { Cancel, Runtime } from '../../core/runtime.ts'
-import type { Entry } from '../../driver.ts'
+import type { Cancel, Runtime } from '../../contract/runtime.ts'
+import type { Entry } from '../../contract/driver.ts'
 
 export interface Waiting {
   readonly entry: Entry
@@ -12,7 +12,7 @@ export interface Waiting {
   readonly blockers: readonly number[]
 }
 
-export interface VigilListener {
+export interface LivenessListener {
   isDead(process: number): boolean
   /** These are dead: their places must go. False: it could not be done now. */
   died(processes: readonly number[]): Promise<boolean>
@@ -25,9 +25,9 @@ const PROBES_PER_LOOK = 10
 /** A killed process closes its sockets a little before it is gone: ask again soon after. */
 const ECHOES_MS = [2, 10, 40]
 
-export class Vigil {
+export class Liveness {
   readonly #runtime: Pick<Runtime, 'after'>
-  readonly #listener: VigilListener
+  readonly #listener: LivenessListener
   readonly #waiting = new Map<string, Waiting>()
   readonly #echoes = new Set<Cancel>()
   /** Dead, and seen to: a wrapper whose child still runs stays in front, and need not be reported ten times a second. */
@@ -35,7 +35,7 @@ export class Vigil {
   #cancel: Cancel | null = null
   #probes = 0
 
-  constructor(runtime: Pick<Runtime, 'after'>, listener: VigilListener) {
+  constructor(runtime: Pick<Runtime, 'after'>, listener: LivenessListener) {
     this.#runtime = runtime
     this.#listener = listener
   }

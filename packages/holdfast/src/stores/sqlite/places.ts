@@ -2,7 +2,7 @@
 
 const SPENT_MAX = 10_000
 
-export class Ids {
+export class OwnPlaces {
   readonly #tokens = new Map<string, number>()
   readonly #spent = new Set<string>()
 

@@ -24,6 +24,7 @@ interface Candidate {
   readonly process: number
   readonly weight: number
   readonly granted: number
+  readonly raised: number | null
   readonly lapsed: number
 }
 
@@ -32,12 +33,13 @@ interface First extends Candidate {
   readonly used: number
 }
 
-const CANDIDATE = 'id, token, process, weight, granted'
+const CANDIDATE = 'id, token, process, coalesce(raised, weight) AS weight, granted, raised'
 const STOOD = 'line, token, capacity, process, also, broken'
 
 export class Removal {
   readonly #census: Census
   readonly #delete: Statement
+  readonly #leave: Statement
   readonly #lapsed: Statement
   readonly #ofProcess: Statement
   readonly #first: Statement
@@ -48,24 +50,37 @@ export class Removal {
 
   constructor(engine: Engine, census: Census) {
     this.#census = census
-    this.#delete = engine.prepare(`DELETE FROM place WHERE line = ? AND token = ? AND id = ? RETURNING ${STOOD}`)
-    this.#lapsed = engine.prepare(`SELECT id, ${STOOD} FROM place WHERE line = ? AND lapses_at <= ?`)
-    this.#ofProcess = engine.prepare(`SELECT id, ${STOOD} FROM place WHERE process = ? OR also IS NOT NULL`)
+    this.#delete = engine.prepare(`DELETE FROM places WHERE line = ? AND token = ? AND id = ? RETURNING ${STOOD}`)
+    this.#leave = engine.prepare(
+      `DELETE FROM places WHERE line = ? AND token = ? AND id = ? AND broken = 0 RETURNING ${STOOD}`,
+    )
+    this.#lapsed = engine.prepare(`SELECT id, ${STOOD} FROM places WHERE line = ? AND lapses_at <= ?`)
+    this.#ofProcess = engine.prepare(`SELECT id, ${STOOD} FROM places WHERE process = ? OR also IS NOT NULL`)
     // A window function would say it in one statement, and make a temporary table each time.
     this.#first = engine.prepare(
       `SELECT ${CANDIDATE}, lapses_at <= ? AS lapsed,
-         (SELECT coalesce(sum(weight), 0) FROM place AS other WHERE other.line = place.line AND other.token < place.token) AS used
-       FROM place WHERE line = ? AND token > ? AND (granted = 0 OR lapses_at <= ?) ORDER BY token LIMIT 1`,
+         (SELECT coalesce(sum(iif(other.raised IS NOT NULL AND other.beside < places.token, other.raised, other.weight)), 0)
+          FROM places AS other WHERE other.line = places.line
+          AND other.token <= coalesce(places.beside, places.token) AND other.token <> places.token) AS used
+       FROM places WHERE line = ? AND token > ? AND (granted = 0 OR lapses_at <= ?) ORDER BY token LIMIT 1`,
     )
     this.#rest = engine.prepare(
-      `SELECT ${CANDIDATE}, lapses_at <= ? AS lapsed FROM place WHERE line = ? AND token > ? ORDER BY token LIMIT +?`,
+      `SELECT ${CANDIDATE}, lapses_at <= ? AS lapsed FROM places WHERE line = ? AND token > ? ORDER BY token LIMIT +?`,
     )
-    this.#grant = engine.prepare('UPDATE place SET granted = 1 WHERE line = ? AND token = ?')
+    this.#grant = engine.prepare('UPDATE places SET granted = 1 WHERE line = ? AND token = ?')
   }
 
-  /** Takes one place out; false: it was not there. The caller settles the line. */
+  /** Takes one place out; null: it was not there. The caller settles the line. */
   remove(line: string, token: number, id: string): { readonly capacity: number } | null {
-    const stood = this.#delete.get(line, token, id) as Stood | undefined
+    return this.#removed(this.#delete.get(line, token, id) as Stood | undefined)
+  }
+
+  /** The same, but a broken place stays until its lease has run out: what its holder was doing may still go on. */
+  leave(line: string, token: number, id: string): { readonly capacity: number } | null {
+    return this.#removed(this.#leave.get(line, token, id) as Stood | undefined)
+  }
+
+  #removed(stood: Stood | undefined): { readonly capacity: number } | null {
     if (stood === undefined) return null
     if (stood.also !== null) for (const key of keysIn(stood.also)) this.#census.remove(key)
     return stood
@@ -116,6 +131,11 @@ export class Removal {
     }
     if (first === undefined || first.used + first.weight > capacity) return
     this.#grantTo(line, first)
+    // Who stands behind a raised place was counted in front of it: from here it is another sum.
+    if (first.raised !== null) {
+      this.settle(line, capacity, now)
+      return
+    }
     let room = capacity - first.used - first.weight
     if (room === 0) return
     for (const place of this.#rest.all(now, line, first.token, room) as Candidate[]) {

@@ -1,11 +1,12 @@
 /** The file's schema: made when the file is new, recognised when it is ours, refused without a change when it is not. */
-import { StoreError } from '../../core/errors.ts'
+import { StoreError } from '../../contract/errors.ts'
 import { BUSY_TIMEOUT_MS, type Engine, type Row } from './engine.ts'
-import type { Host } from './host.ts'
+import { type Host, UNKNOWN_BOOT } from './host.ts'
+import { DEFAULT_PREFIX, Names } from './names.ts'
 
 /** 'Hold' in ASCII: tells a file of ours from any other SQLite database. */
 const APPLICATION_ID = 0x486f6c64
-const VERSION = 2
+const VERSION = 3
 
 // A row of `place` seldom passes 250 bytes. Small pages keep what a commit must write small; 2 048 still holds such a row whole.
 const PAGE_BYTES = 2_048
@@ -15,10 +16,12 @@ const CHECKPOINT_PAGES = 8_192
 const LOG_BYTES_KEPT = 2 * CHECKPOINT_PAGES * PAGE_BYTES
 
 /**
+ * Lines, cells and limits stand here by their names with a prefix: see names.ts.
  * `host` has one row: the boot that the file's times belong to, and the last token or version given out in any line.
  * There is no table of lines: a line is its places, so nothing is left of it when they have gone.
  * `process` names who may die; `place.process` is who entered, `place.also` (keys, with commas) who keeps it alive besides;
  * a key of 0 there stands for nobody, and keeps it until its ttl though all others be dead.
+ * A place that was raised weighs `raised` to those whose token is past `beside`, and waits for all others up to it.
  * Times are microseconds on the host's monotonic clock.
  */
 const TABLES = `
@@ -35,22 +38,6 @@ CREATE TABLE process (
   is_group INTEGER NOT NULL,
   socket TEXT NOT NULL
 ) STRICT;
-CREATE TABLE place (
-  line TEXT NOT NULL,
-  token INTEGER NOT NULL,
-  id TEXT NOT NULL,
-  weight INTEGER NOT NULL,
-  capacity INTEGER NOT NULL,
-  ttl_us INTEGER NOT NULL,
-  process INTEGER NOT NULL,
-  also TEXT,
-  entered_at INTEGER NOT NULL,
-  lapses_at INTEGER NOT NULL,
-  granted INTEGER NOT NULL,
-  broken INTEGER NOT NULL,
-  data TEXT NOT NULL,
-  PRIMARY KEY (line, token)
-) STRICT, WITHOUT ROWID;
 CREATE TABLE grave (
   id TEXT PRIMARY KEY,
   until INTEGER NOT NULL
@@ -64,6 +51,30 @@ CREATE TABLE cell (
   lapses_at INTEGER
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX cell_by_lapse ON cell (lapses_at) WHERE lapses_at IS NOT NULL;
+`
+
+/** As it is since version 3, under another name: whoever still runs an older version is told, instead of overlooking a raise. */
+const PLACES = `
+CREATE TABLE places (
+  line TEXT NOT NULL,
+  token INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  weight INTEGER NOT NULL,
+  capacity INTEGER NOT NULL,
+  ttl_us INTEGER NOT NULL,
+  process INTEGER NOT NULL,
+  also TEXT,
+  entered_at INTEGER NOT NULL,
+  lapses_at INTEGER NOT NULL,
+  granted INTEGER NOT NULL,
+  broken INTEGER NOT NULL,
+  data TEXT NOT NULL,
+  turn INTEGER NOT NULL DEFAULT 0,
+  raised INTEGER,
+  beside INTEGER,
+  PRIMARY KEY (line, token)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX places_raised ON places (line) WHERE raised IS NOT NULL;
 `
 
 /** What version 2 added: rate limits. */
@@ -82,6 +93,8 @@ CREATE INDEX bucket_by_lapse ON bucket (lapses_at);
 /** Makes the file ready; throws the engine's error while it is busy, and a StoreError when it is not for us. */
 export function prepareFile(engine: Engine, path: string, host: Host): void {
   engine.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
+  // Whoever may write the file may also have changed its schema: triggers and views of theirs call no function with effects.
+  engine.exec('PRAGMA trusted_schema = OFF')
   const isNew = check(engine, path)
   if (isNew) engine.exec(`PRAGMA page_size = ${PAGE_BYTES}`)
   // NORMAL syncs at checkpoints only. A loss of power may take the last commits with it, but every holder dies with the
@@ -129,6 +142,7 @@ function pragma(engine: Engine, name: string): number {
 
 function create(engine: Engine, host: Host): void {
   engine.exec(TABLES)
+  engine.exec(PLACES)
   engine.exec(BUCKETS)
   engine.prepare('INSERT INTO host VALUES (1, ?, 0)').run(host.boot)
   engine.exec(`PRAGMA application_id = ${APPLICATION_ID}`)
@@ -140,13 +154,44 @@ function create(engine: Engine, host: Host): void {
  * Cells outlive a reboot: those with a ttl start it anew, so that none ends early.
  */
 function takeOver(engine: Engine, host: Host): void {
-  if (pragma(engine, 'user_version') < 2) {
-    engine.exec(BUCKETS)
-    engine.exec(`PRAGMA user_version = ${VERSION}`)
-  }
+  upgrade(engine)
   const row = engine.prepare('SELECT boot FROM host').get() as { readonly boot: string }
-  if (row.boot === host.boot) return
-  engine.exec('DELETE FROM place; DELETE FROM process; DELETE FROM grave; DELETE FROM bucket')
+  const isUnknown = host.boot === UNKNOWN_BOOT
+  if (row.boot === host.boot && !(isUnknown && isOfFormerBoot(engine, host.now()))) return
+  engine.exec('DELETE FROM places; DELETE FROM process; DELETE FROM grave; DELETE FROM bucket')
   engine.prepare('UPDATE cell SET lapses_at = ? + ttl_us WHERE lapses_at IS NOT NULL').run(host.now())
   engine.prepare('UPDATE host SET boot = ?').run(host.boot)
+}
+
+/** Brings a file of an older version up to date, with all that stands in it. */
+function upgrade(engine: Engine): void {
+  const version = pragma(engine, 'user_version')
+  if (version === VERSION) return
+  if (version < 2) engine.exec(BUCKETS)
+  if (version < 3) {
+    const names = new Names(DEFAULT_PREFIX)
+    engine.exec(PLACES)
+    engine
+      .prepare(
+        `INSERT INTO places SELECT ? || line, token, id, weight, capacity, ttl_us, process, also, entered_at, lapses_at,
+         granted, broken, data, 0, NULL, NULL FROM place`,
+      )
+      .run(names.stored(''))
+    engine.exec('DROP TABLE place')
+    for (const table of ['cell', 'bucket']) engine.prepare(`UPDATE ${table} SET key = ? || key`).run(names.stored(''))
+  }
+  engine.exec(`PRAGMA user_version = ${VERSION}`)
+}
+
+/**
+ * Without a boot id the clock itself tells: it began anew, so something in the file was written later than now, or lapses
+ * later than anything written now could. What it does not tell apart lapses within its own ttl all the same.
+ */
+function isOfFormerBoot(engine: Engine, now: number): boolean {
+  const found = engine.prepare(
+    `SELECT 1 FROM places WHERE entered_at > ? OR lapses_at > ? + ttl_us
+     UNION ALL SELECT 1 FROM cell WHERE lapses_at > ? + ttl_us
+     UNION ALL SELECT 1 FROM bucket WHERE at > ? LIMIT 1`,
+  )
+  return found.get(now, now, now, now) !== undefined
 }

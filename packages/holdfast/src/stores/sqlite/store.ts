@@ -1,11 +1,23 @@
 /** The lines of the file as a state machine, one method a request. Each runs inside an immediate transaction of its caller's. */
-import { CapacityMismatchError, StoreError } from '../../core/errors.ts'
-import { type Entry, isGranted } from '../../driver.ts'
+import { StoreError } from '../../contract/errors.ts'
+import { type Entry, isGranted } from '../../contract/driver.ts'
+import { capacityError } from '../shared/capacity.ts'
 import { type Census, NOBODY } from './census.ts'
 import type { Engine, Statement } from './engine.ts'
-import { type Front, Fronts, type Gate, keysOf, type Outlook } from './front.ts'
+import {
+  type Front,
+  Fronts,
+  type Gate,
+  grantedOf,
+  keysOf,
+  type Outlook,
+  STORED_PLACE,
+  type StoredPlace,
+  weightOf,
+} from './front.ts'
 import type { Host } from './host.ts'
-import type { Mortal } from './mortal.ts'
+import type { Mortal } from './dead-process.ts'
+import type { Names } from './names.ts'
 import { keysIn, Removal } from './removal.ts'
 
 /** A place as the store sees it; the driver adds when it asked. */
@@ -14,21 +26,26 @@ export interface Answer {
   readonly ahead: number
   readonly recheckMs: number | null
   readonly wanted: boolean
+  readonly granted: boolean
   /** Who stands in front, by their keys in the census; empty once it is granted. */
   readonly blockers: readonly number[]
 }
 
-interface Holder {
+interface Holder extends StoredPlace {
   readonly id: string
-  readonly token: number
   readonly process: number
-  readonly weight: number
-  readonly capacity: number
 }
 
-interface Renewed {
+interface Renewed extends StoredPlace {
   readonly granted: number
 }
+
+interface Turned extends StoredPlace {
+  readonly turn: number
+  readonly broken: number
+}
+
+type Weighing = Pick<Entry, 'line' | 'weight' | 'capacity'>
 
 const TOKEN_MAX = 2 ** 53
 
@@ -38,6 +55,7 @@ export class SqliteStore {
   readonly #process: number
   readonly #wallMs: () => number
   readonly #fronts: Fronts
+  readonly #names: Names
   readonly #find: Statement
   readonly #insert: Statement
   readonly #setToken: Statement
@@ -53,43 +71,55 @@ export class SqliteStore {
   readonly #break: Statement
   readonly #mine: Statement
   readonly #tie: Statement
+  readonly #standing: Statement
+  readonly #raise: Statement
+  readonly #lower: Statement
   readonly #census: Census
   #sweptAt = 0
 
-  constructor(engine: Engine, census: Census, host: Host, process: number, wallMs: () => number) {
+  constructor(engine: Engine, census: Census, host: Host, process: number, names: Names, wallMs: () => number) {
+    this.#names = names
     this.#census = census
     this.#host = host
     this.#process = process
     this.#wallMs = wallMs
     this.removal = new Removal(engine, census)
     this.#fronts = new Fronts(engine)
-    this.#find = engine.prepare('SELECT token FROM place WHERE line = ? AND id = ?')
+    this.#find = engine.prepare('SELECT token FROM places WHERE line = ? AND id = ?')
     this.#insert = engine.prepare(
-      `INSERT INTO place (line, token, id, weight, capacity, ttl_us, process, entered_at, lapses_at, granted, broken, data, also)
+      `INSERT INTO places (line, token, id, weight, capacity, ttl_us, process, entered_at, lapses_at, granted, broken, data, also)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)`,
     )
     this.#setToken = engine.prepare('UPDATE host SET token = ?')
-    const renew = 'UPDATE place SET lapses_at = ? + ttl_us WHERE line = ? AND token = ? AND id = ? AND broken = 0'
-    this.#renew = engine.prepare(`${renew} AND lapses_at > ? RETURNING granted`)
-    this.#renewLate = engine.prepare(`${renew} RETURNING granted`)
-    this.#grant = engine.prepare('UPDATE place SET granted = 1 WHERE line = ? AND token = ?')
+    const renew = 'UPDATE places SET lapses_at = ? + ttl_us WHERE line = ? AND token = ? AND id = ? AND broken = 0'
+    this.#renew = engine.prepare(`${renew} AND lapses_at > ? RETURNING granted, ${STORED_PLACE}`)
+    this.#renewLate = engine.prepare(`${renew} RETURNING granted, ${STORED_PLACE}`)
+    this.#grant = engine.prepare('UPDATE places SET granted = 1 WHERE line = ? AND token = ?')
     this.#shorten = engine.prepare(
-      `UPDATE place SET broken = 1, lapses_at = ?, also = coalesce(also || ',', '') || '${NOBODY}'
-       WHERE line = ? AND token = ? AND id = ? AND lapses_at > ?`,
+      `UPDATE places SET broken = 1, lapses_at = ?, ttl_us = max(ttl_us, ?), also = coalesce(also || ',', '') || '${NOBODY}'
+       WHERE line = ? AND token = ? AND id = ? AND broken = 0 AND lapses_at > ?`,
     )
-    this.#also = engine.prepare('SELECT also FROM place WHERE line = ? AND token = ?')
+    this.#also = engine.prepare('SELECT also FROM places WHERE line = ? AND token = ?')
     this.#rename = engine.prepare(
-      `UPDATE place SET id = ?, process = ?, also = ?, data = ?, lapses_at = ? + ttl_us
+      `UPDATE places SET id = ?, process = ?, also = ?, data = ?, lapses_at = ? + ttl_us
        WHERE line = ? AND token = ? AND id = ? AND broken = 0 AND lapses_at > ?`,
     )
     this.#bury = engine.prepare('INSERT OR REPLACE INTO grave VALUES (?, ?)')
     this.#sweep = engine.prepare('DELETE FROM grave WHERE until <= ?')
     this.#front = engine.prepare(
-      'SELECT id, token, process, weight, capacity FROM place WHERE line = ? ORDER BY token LIMIT +?',
+      `SELECT id, process, ${STORED_PLACE} FROM places WHERE line = ? ORDER BY token LIMIT +?`,
     )
-    this.#mine = engine.prepare('SELECT token FROM place WHERE line = ? AND process = ?')
-    this.#tie = engine.prepare("UPDATE place SET also = coalesce(also || ',', '') || ? WHERE line = ? AND token = ?")
-    this.#break = engine.prepare('UPDATE place SET broken = 1 WHERE line = ? AND token = ?')
+    this.#mine = engine.prepare('SELECT token FROM places WHERE line = ? AND process = ?')
+    this.#tie = engine.prepare("UPDATE places SET also = coalesce(also || ',', '') || ? WHERE line = ? AND token = ?")
+    this.#standing = engine.prepare(`SELECT turn, broken, ${STORED_PLACE} FROM places WHERE line = ? AND id = ?`)
+    this.#raise = engine.prepare(
+      'UPDATE places SET turn = ?, raised = ?, beside = ?, granted = 0 WHERE line = ? AND token = ?',
+    )
+    this.#lower = engine.prepare(
+      `UPDATE places SET turn = ?, granted = iif(raised IS NULL, granted, 1), raised = NULL, beside = NULL
+       WHERE line = ? AND token = ?`,
+    )
+    this.#break = engine.prepare('UPDATE places SET broken = 1 WHERE line = ? AND token = ?')
   }
 
   /** null: no room and nobody to wait, or the id is dead. */
@@ -117,12 +147,13 @@ export class SqliteStore {
       this.removal.purge(entry.line, now)
       renewed = this.#renewLate.get(now, entry.line, token, entry.id) as Renewed | undefined
     }
-    return renewed === undefined ? null : this.#look(entry, token, renewed.granted === 1, now)
+    return renewed === undefined ? null : this.#look(entry.line, renewed, renewed.granted === 1, now)
   }
 
   /** Looks without renewing. null: it is not in the file. */
   look(entry: Entry, token: number): Answer | null {
-    return this.find(entry) === token ? this.#look(entry, token, false, this.#host.now()) : null
+    const place = this.#standing.get(entry.line, entry.id) as Turned | undefined
+    return place?.token === token ? this.#look(entry.line, place, false, this.#host.now()) : null
   }
 
   leave(entry: Entry, token: number | undefined, afterMs: number): void {
@@ -132,9 +163,10 @@ export class SqliteStore {
     if (at === undefined) {
       this.#mourn(entry, now)
     } else if (afterMs > 0) {
-      this.#shorten.run(now + Math.ceil(afterMs * 1e3), line, at, id, now)
+      const afterUs = Math.ceil(afterMs * 1e3)
+      this.#shorten.run(now + afterUs, afterUs, line, at, id, now)
     } else {
-      const left = this.removal.remove(line, at, id)
+      const left = this.removal.leave(line, at, id)
       if (left !== null) this.removal.settle(line, left.capacity, now)
     }
   }
@@ -175,6 +207,27 @@ export class SqliteStore {
     return this.touch(renamed, token)
   }
 
+  /** Another weight for a granted place, in one step. null: it has lapsed, was broken, or is unknown. */
+  reweigh(entry: Entry, turn: number): Answer | null {
+    const now = this.#host.now()
+    const { line, weight } = entry
+    this.removal.purge(line, now)
+    const place = this.#standing.get(line, entry.id) as Turned | undefined
+    if (place === undefined || place.broken === 1) return null
+    const { token } = place
+    if (turn > place.turn) {
+      if (weight > place.weight) {
+        // Those granted now stay so beside it; nobody else is granted from here on.
+        const last = this.#holders(line).at(-1)
+        this.#raise.run(turn, weight, Math.max(token, last?.token ?? 0), line, token)
+      } else {
+        this.#lower.run(turn, line, token)
+        this.removal.settle(line, place.capacity, now)
+      }
+    }
+    return this.touch(entry, token)
+  }
+
   break(line: string, atOnce: boolean): number {
     const now = this.#host.now()
     this.removal.purge(line, now)
@@ -213,11 +266,8 @@ export class SqliteStore {
   #holders(line: string): Holder[] {
     const [head] = this.#front.all(line, 1) as Holder[]
     if (head === undefined) return []
-    let room = head.capacity
-    return (this.#front.all(line, head.capacity) as Holder[]).filter((place) => {
-      room -= place.weight
-      return room >= 0
-    })
+    const places = this.#front.all(line, head.capacity) as Holder[]
+    return grantedOf(places)
   }
 
   #gate(entry: Entry, now: number): Gate {
@@ -252,24 +302,26 @@ export class SqliteStore {
     return answer(entry, token, gate, false, now)
   }
 
-  #look(entry: Entry, token: number, knownGranted: boolean, now: number): Answer {
-    let outlook: Outlook = this.#fronts.outlook(entry, token, now)
+  #look(line: string, place: StoredPlace, knownGranted: boolean, now: number): Answer {
+    const { token, capacity } = place
+    const entry = { line, weight: weightOf(place), capacity }
+    let outlook: Outlook = this.#fronts.outlook(line, place, now)
     if (this.#isStale(entry, outlook, now) && this.#clear(entry, outlook, now)) {
-      outlook = this.#fronts.outlook(entry, token, now)
+      outlook = this.#fronts.outlook(line, place, now)
     }
-    if (!knownGranted && isGranted(entry, outlook)) this.#grant.run(entry.line, token)
+    if (!knownGranted && isGranted(entry, outlook)) this.#grant.run(line, token)
     return answer(entry, token, outlook, outlook.wanted === 1, now)
   }
 
   /** Whether what stands in front may be gone in truth: lapsed, or standing in the way and perhaps dead. */
-  #isStale(entry: Entry, front: Front, now: number): boolean {
+  #isStale(entry: Weighing, front: Front, now: number): boolean {
     if (front.dueAt === null) return false
     return (
       front.dueAt <= now || !isGranted(entry, front) || front.low !== entry.capacity || front.high !== entry.capacity
     )
   }
 
-  #clear(entry: Entry, front: Front, now: number): boolean {
+  #clear(entry: Weighing, front: Front, now: number): boolean {
     const purged = front.dueAt !== null && front.dueAt <= now && this.removal.purge(entry.line, now)
     const reaped = this.removal.reap(
       keysOf(front).filter((key) => key !== this.#process),
@@ -280,10 +332,7 @@ export class SqliteStore {
 
   #checkCapacity(entry: Entry, front: Front): void {
     if (front.low === null || (front.low === entry.capacity && front.high === entry.capacity)) return
-    throw new CapacityMismatchError(
-      `line ${JSON.stringify(entry.line)} has capacity ${front.low} while it is in use, asked for ${entry.capacity}`,
-      { line: entry.line },
-    )
+    throw capacityError({ line: this.#names.shown(entry.line), capacity: entry.capacity }, front.low)
   }
 
   /** leave overtakes its own delayed enter: for one ttl the enter must find that it is too late. */
@@ -296,13 +345,14 @@ export class SqliteStore {
   }
 }
 
-function answer(entry: Entry, token: number, front: Front, wanted: boolean, now: number): Answer {
+function answer(entry: Weighing, token: number, front: Front, wanted: boolean, now: number): Answer {
   const { ahead, nextAt } = front
   return {
     token,
     ahead,
     recheckMs: ahead === 0 || nextAt === null ? null : (nextAt - now) / 1e3,
     wanted,
+    granted: isGranted(entry, front),
     blockers: isGranted(entry, front) ? [] : keysOf(front),
   }
 }

@@ -3,11 +3,10 @@
  * process; whoever waits keeps a connection to those in front, and the kernel closes it when they die.
  */
 import { randomBytes } from 'node:crypto'
-import { closeSync, openSync, rmSync } from 'node:fs'
 import { createServer, connect as netConnect, type Server, type Socket } from 'node:net'
-import { join } from 'node:path'
+import { WakeupFolder } from './wakeups-folder.ts'
 
-export interface DoorbellListener {
+export interface WakeupSocketsListener {
   /** A message from another process, as it was rung. */
   rung(message: string): void
   /** The connection to this process is gone: it has died, or let go of the store. */
@@ -15,39 +14,36 @@ export interface DoorbellListener {
 }
 
 interface Peer {
-  readonly socket: Socket
+  /** null: there was no socket to connect to. */
+  readonly socket: Socket | null
   usedAt: number
   /** Closed by the other side. Names are never used again, so that trying again would be in vain. */
   isGone: boolean
 }
 
-/** sun_path holds 108 bytes, the last of them zero. */
-const PATH_BYTES_MAX = 107
 const IDLE_MS = 10_000
 const FLUSH_MS = 200
 /** A message names one place; whoever sends more than this without an end is none of ours. */
 const MESSAGE_BYTES_MAX = 4_096
 
-export class Doorbell {
+export class WakeupSockets {
   /** The name of the socket; '' when none could be made, and others must wait for their next look. */
   readonly name: string
-  readonly #folder: string
+  readonly #folder: WakeupFolder | null
   readonly #server: Server | null
-  readonly #folderFd: number | null
-  readonly #listener: DoorbellListener
+  readonly #listener: WakeupSocketsListener
   readonly #now: () => number
   readonly #peers = new Map<number, Peer>()
   readonly #callers = new Set<Socket>()
 
   private constructor(
-    folder: Folder,
+    folder: WakeupFolder | null,
     server: Server | null,
     name: string,
-    listener: DoorbellListener,
+    listener: WakeupSocketsListener,
     now: () => number,
   ) {
-    this.#folder = folder.path
-    this.#folderFd = folder.fd
+    this.#folder = folder
     this.#server = server
     this.name = server === null ? '' : name
     this.#listener = listener
@@ -55,38 +51,26 @@ export class Doorbell {
     server?.on('connection', (socket) => this.#answer(socket))
   }
 
-  static async open(path: string, listener: DoorbellListener, now: () => number): Promise<Doorbell> {
-    const folder = openFolder(path)
+  /** @param file the lock file, by the path that all its users share. */
+  static async open(file: string, listener: WakeupSocketsListener, now: () => number): Promise<WakeupSockets> {
+    const folder = WakeupFolder.open(file)
     // Never used again, so that the socket of a dead process can be removed by its name alone.
     const name = randomBytes(6).toString('hex')
-    const server = await listen(join(folder.path, name))
-    return new Doorbell(folder, server, name, listener, now)
+    const server = folder === null ? null : await listen(folder.place(name))
+    if (server !== null) folder?.admit(name)
+    return new WakeupSockets(folder, server, name, listener, now)
   }
 
   /** Sends a message to a process. Best effort: a lost one costs a look. */
   ring(key: number, socketName: string, message: string): void {
     const peer = this.attend(key, socketName)
-    if (peer !== null && !peer.isGone) peer.socket.write(`${message}\n`)
+    if (peer !== null && !peer.isGone) peer.socket?.write(`${message}\n`)
   }
 
   /** Keeps a connection to a process, so that its death is heard. */
   attend(key: number, socketName: string): Peer | null {
     if (socketName === '') return null
-    let peer = this.#peers.get(key)
-    if (peer === undefined) {
-      const socket = netConnect({ path: join(this.#folder, socketName) })
-      socket.unref()
-      peer = { socket, usedAt: 0, isGone: false }
-      this.#peers.set(key, peer)
-      // 'close' follows every 'error', and says all there is to say.
-      socket.on('error', () => undefined)
-      socket.on('close', () => {
-        const gone = this.#peers.get(key)
-        if (gone?.socket !== socket) return
-        gone.isGone = true
-        this.#listener.gone(key)
-      })
-    }
+    const peer = this.#peers.get(key) ?? this.#connect(key, socketName)
     peer.usedAt = this.#now()
     return peer
   }
@@ -97,23 +81,46 @@ export class Doorbell {
     for (const [key, peer] of this.#peers) {
       if (peer.usedAt >= idleSince) continue
       this.#peers.delete(key)
-      peer.socket.destroy()
+      peer.socket?.destroy()
     }
   }
 
   /** Removes the socket that a dead process has left. */
   remove(socketName: string): void {
-    rmSync(join(this.#folder, socketName), { force: true })
+    this.#folder?.remove(socketName)
+  }
+
+  /** Removes the sockets of dead processes that stand in the file no more. */
+  sweep(claimed: ReadonlySet<string>): void {
+    if (this.name !== '') this.#folder?.sweep(this.name, claimed)
   }
 
   /** Sends what is still to be sent, and takes the socket down. */
   async close(): Promise<void> {
-    const peers = [...this.#peers.values()]
+    const sockets = [...this.#peers.values()].flatMap(({ socket }) => (socket === null ? [] : [socket]))
     this.#peers.clear()
-    await Promise.all(peers.map(({ socket }) => flush(socket)))
+    await Promise.all(sockets.map(flush))
     for (const socket of this.#callers) socket.destroy()
     if (this.#server !== null) await new Promise((resolve) => this.#server?.close(resolve))
-    if (this.#folderFd !== null) closeSync(this.#folderFd)
+    this.#folder?.close()
+  }
+
+  #connect(key: number, socketName: string): Peer {
+    // The call to the kernel is made before connect() returns: the path need not last any longer.
+    const socket = this.#folder?.reach(socketName, (path) => netConnect({ path })) ?? null
+    const peer: Peer = { socket, usedAt: 0, isGone: false }
+    this.#peers.set(key, peer)
+    const gone = (): void => {
+      if (this.#peers.get(key) !== peer) return
+      peer.isGone = true
+      this.#listener.gone(key)
+    }
+    socket?.unref()
+    // 'close' follows every 'error', and says all there is to say.
+    socket?.on('error', () => undefined)
+    socket?.on('close', gone)
+    if (socket === null) setImmediate(gone)
+    return peer
   }
 
   #answer(socket: Socket): void {
@@ -132,19 +139,7 @@ export class Doorbell {
   }
 }
 
-interface Folder {
-  readonly path: string
-  readonly fd: number | null
-}
-
-/** A path too long for a socket is reached through the folder's descriptor, which has a short name in /proc. */
-function openFolder(path: string): Folder {
-  if (Buffer.byteLength(join(path, '0'.repeat(12))) <= PATH_BYTES_MAX) return { path, fd: null }
-  const fd = openSync(path, 'r')
-  return { path: `/proc/self/fd/${fd}`, fd }
-}
-
-/** null: this file system has no sockets, or there is no /proc for a long path. The store works without, only slower. */
+/** null: this file system has no sockets, or the path is too long for one. The store works without, only slower. */
 function listen(path: string): Promise<Server | null> {
   return new Promise((resolve) => {
     const server = createServer()

@@ -1,7 +1,7 @@
 /** Who is to be woken in this process: by place, and by line. */
-import type { Push, Stop, Wake } from '../../driver.ts'
+import type { Push, Stop, Wake } from '../../contract/driver.ts'
 
-export class Watches {
+export class LocalWakeups {
   readonly #wakes = new Map<string, Wake>()
   readonly #observers = new Map<string, Set<Wake>>()
   readonly #observing: () => void

@@ -1,8 +1,8 @@
 /** Compare-and-set cells: one node each, its mzxid as version, so that versions rise across removals, too. */
-import { StoreError, StoreUnreachableError } from '../../core/errors.ts'
-import type { CellView, Change } from '../../driver.ts'
-import { isZooKeeperError, type Stat, type ZooKeeperClient } from './client/index.ts'
-import type { Ground } from './ground.ts'
+import { StoreError, StoreUnreachableError } from '../../contract/errors.ts'
+import type { CellView, Change } from '../../contract/driver.ts'
+import { isZooKeeperError, type Stat, type ZooKeeperClient } from '../../clients/zookeeper/index.ts'
+import type { ParentNodes } from './parent-nodes.ts'
 import { escapeName } from './names.ts'
 
 interface Cell {
@@ -22,14 +22,14 @@ const ABSENT: CellView = Object.freeze({ version: 0n, value: null, nonce: null }
 
 export class Cells {
   readonly #client: () => ZooKeeperClient
-  readonly #ground: Ground
+  readonly #parents: ParentNodes
   readonly #base: string
   /** The removed cells of this process, by path: their data's version, and the timer that ends them. */
   readonly #graves = new Map<string, { readonly version: number; readonly timer: NodeJS.Timeout }>()
 
-  constructor(client: () => ZooKeeperClient, ground: Ground, base: string) {
+  constructor(client: () => ZooKeeperClient, parents: ParentNodes, base: string) {
     this.#client = client
-    this.#ground = ground
+    this.#parents = parents
     this.#base = base
   }
 
@@ -75,7 +75,7 @@ export class Cells {
     try {
       if (stored !== null) return await client.setData(path, data, stored.stat.version)
       const parent = `${this.#base}/cells`
-      const made = await this.#ground.on(client, parent, () => client.create2(path, data, { acl: this.#ground.acl }))
+      const made = await this.#parents.on(client, parent, () => client.create2(path, data, { acl: this.#parents.acl }))
       return made.stat
     } catch (error) {
       if (isZooKeeperError(error, 'BadVersion', 'NoNode', 'NodeExists')) return null
@@ -92,7 +92,7 @@ export class Cells {
       stat = await client.setData(path, new Uint8Array(0))
     } catch (error) {
       if (!isZooKeeperError(error, 'NoNode')) throw error
-      await this.#ground.make(client, path, 'persistent')
+      await this.#parents.make(client, path, 'persistent')
       stat = await client.setData(path, new Uint8Array(0))
     }
     return stat.mtime >= cell.stat.mtime + cell.ttlMs

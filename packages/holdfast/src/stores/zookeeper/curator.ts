@@ -1,11 +1,13 @@
-/** The layout of Apache Curator's InterProcessMutex, so that its users and ours exclude each other. */
-import { UnsupportedError, UsageError } from '../../core/errors.ts'
-import type { Entry } from '../../driver.ts'
+/** The layout of Apache Curator's InterProcessMutex, so that its users and ours exclude each other; kazoo's locks are read, too. */
+import { UnsupportedError, UsageError } from '../../contract/errors.ts'
+import type { Entry } from '../../contract/driver.ts'
 import type { Layout, Named } from './layout.ts'
 import { REVOKE } from './node-data.ts'
 
 const PLACE = /^_c_([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})-lock-(-?\d{10,})$/
 const UNPROTECTED = /^lock-(-?\d{10,})$/
+/** The Lock of kazoo, the Python client: it waits for us if it is told of our names, see docs/stores/zookeeper.md. */
+const KAZOO = /^([0-9a-f]{32})__lock__(-?\d{10,})$/
 
 /** `<line>/_c_<id as a UUID>-lock-<number>`; the line's name is the path that Curator was given. */
 export class CuratorLayout implements Layout {
@@ -43,8 +45,8 @@ export class CuratorLayout implements Layout {
   parse(name: string): Named | null {
     const match = PLACE.exec(name)
     if (match !== null) return place(name, (match[1] ?? '').replaceAll('-', ''), match[2])
-    const bare = UNPROTECTED.exec(name)
-    return bare === null ? null : place(name, name, bare[1])
+    const other = UNPROTECTED.exec(name) ?? KAZOO.exec(name)
+    return other === null ? null : place(name, name, other.at(-1))
   }
 
   breakPath(): null {
@@ -53,6 +55,10 @@ export class CuratorLayout implements Layout {
 
   marked(): Buffer {
     return Buffer.from(REVOKE)
+  }
+
+  hears(name: string): boolean {
+    return !KAZOO.test(name)
   }
 }
 

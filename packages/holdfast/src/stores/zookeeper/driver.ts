@@ -1,7 +1,7 @@
 /** The ZooKeeper driver: a place is an ephemeral sequential node, and its session the lease. */
-import type { Runtime } from '../../core/runtime.ts'
-import { CapacityMismatchError, StoreUnreachableError, UnsupportedError } from '../../core/errors.ts'
-import { instant } from '../../core/validity.ts'
+import type { Runtime } from '../../contract/runtime.ts'
+import { StoreUnreachableError, UnsupportedError } from '../../contract/errors.ts'
+import { instant } from '../../contract/validity.ts'
 import {
   type CellView,
   type Change,
@@ -13,21 +13,25 @@ import {
   type Stop,
   type Traits,
   type Wake,
-} from '../../driver.ts'
+} from '../../contract/driver.ts'
+import { Tombstones } from '../shared/tombstones.ts'
 import { Cells } from './cells.ts'
 import { believableMs, sessionMsFor } from './contacts.ts'
-import type { ZooKeeperClient } from './client/index.ts'
+import type { ZooKeeperClient } from '../../clients/zookeeper/index.ts'
 import { explained } from './errors.ts'
-import { Ground } from './ground.ts'
+import { ParentNodes } from './parent-nodes.ts'
 import type { Layout } from './layout.ts'
-import { readLine } from './line.ts'
+import { parseLine, readNames } from './line.ts'
 import { inOrder } from './look.ts'
-import { Observer } from './observer.ts'
+import { capacityError } from '../shared/capacity.ts'
+import { fullWeight } from './raise.ts'
+import { LineWakeups } from './wakeups-line.ts'
 import { PlaceSession } from './session.ts'
 import { Sessions } from './sessions.ts'
-import { Standing } from './standing.ts'
-import { breakLine, listLines } from './views.ts'
-import type { Acl } from './client/index.ts'
+import { OwnPlace } from './places.ts'
+import { strangerAmong, strangerError } from './strangers.ts'
+import { breakLine, listLines } from './listing.ts'
+import type { Acl } from '../../clients/zookeeper/index.ts'
 
 export interface DriverParts {
   readonly layout: Layout
@@ -51,25 +55,25 @@ export class ZookeeperDriver implements Driver {
   readonly name = 'zookeeper'
   readonly traits: Traits
   readonly #parts: DriverParts
-  readonly #ground: Ground
+  readonly #parents: ParentNodes
   readonly #cells: Cells
   readonly #sessions: Sessions<PlaceSession>
-  readonly #standings = new Map<string, Standing>()
+  readonly #ownPlaces = new Map<string, OwnPlace>()
   readonly #wakes = new Map<string, Wake>()
   /** Ids that must not come back, and until when a late enter of theirs could come. */
-  readonly #dead = new Map<string, { readonly until: number; readonly unanswered: boolean }>()
+  readonly #tombstones = new Tombstones<{ readonly unanswered: boolean }>()
   #closing: Promise<void> | null = null
 
   constructor(parts: DriverParts) {
     this.#parts = parts
-    this.#ground = new Ground(parts.acl, parts.layout.containers)
+    this.#parents = new ParentNodes(parts.acl, parts.layout.containers)
     this.#sessions = new Sessions({
       make: (sessionMs) => this.#makeSession(sessionMs),
       now: () => parts.runtime.now(),
       idleMs: parts.idleMs ?? IDLE_MS,
       lastingMs: this.#granted(COMMON_SESSION_MS),
     })
-    this.#cells = new Cells(() => this.#common(), this.#ground, parts.base)
+    this.#cells = new Cells(() => this.#common(), this.#parents, parts.base)
     this.traits = Object.freeze({
       fair: true,
       fenced: true,
@@ -90,7 +94,7 @@ export class ZookeeperDriver implements Driver {
     session.entering++
     try {
       if (session.client.state !== 'connected') await session.ready()
-      const known = this.#standings.get(entry.id)
+      const known = this.#ownPlaces.get(entry.id)
       if (known !== undefined) {
         await known.pending
         return await this.#pend(known, () => session.again(known, asked))
@@ -98,8 +102,8 @@ export class ZookeeperDriver implements Driver {
       if (this.#isDead(entry.id, wait)) return null
       const linePath = this.#parts.layout.linePath(entry.line)
       if (!wait && !(await this.#hasRoom(session.client, entry, linePath))) return null
-      const standing = new Standing(entry, linePath)
-      this.#standings.set(entry.id, standing)
+      const standing = new OwnPlace(entry, linePath)
+      this.#ownPlaces.set(entry.id, standing)
       const place = await this.#pend(standing, () => session.enter(standing, asked))
       if (wait || place === null || isGranted(entry, place)) return place
       // Somebody was faster between the look and the entering.
@@ -117,7 +121,7 @@ export class ZookeeperDriver implements Driver {
     const places: (Place | null)[] = entries.map(() => null)
     const bySession = new Map<PlaceSession, number[]>()
     for (const [i, entry] of entries.entries()) {
-      if (this.#standings.get(entry.id)?.state !== 'standing') continue
+      if (this.#ownPlaces.get(entry.id)?.state !== 'standing') continue
       const session = this.#sessionOf(entry)
       const indices = bySession.get(session)
       if (indices === undefined) bySession.set(session, [i])
@@ -126,8 +130,8 @@ export class ZookeeperDriver implements Driver {
     try {
       await Promise.all(
         Array.from(bySession, async ([session, indices]) => {
-          const standings = indices.map((i) => this.#standings.get((entries[i] as Entry).id) as Standing)
-          const answers = await session.touch(standings, asked)
+          const ownPlaces = indices.map((i) => this.#ownPlaces.get((entries[i] as Entry).id) as OwnPlace)
+          const answers = await session.touch(ownPlaces, asked)
           for (const [at, i] of indices.entries()) places[i] = answers[at] ?? null
         }),
       )
@@ -144,14 +148,27 @@ export class ZookeeperDriver implements Driver {
         { line: entry.line },
       )
     }
-    const standing = this.#standings.get(entry.id)
+    const standing = this.#ownPlaces.get(entry.id)
     if (standing === undefined) {
-      this.#bury(entry, false)
+      this.#tombstones.add(entry, this.#parts.runtime.now(), { unanswered: false })
       return
     }
     await standing.pending
     try {
       await this.#sessionOf(entry).leave(standing)
+    } catch (error) {
+      throw explained(error, entry.line)
+    }
+  }
+
+  async reweigh(entry: Entry, turn: number): Promise<Place | null> {
+    const asked = instant(this.#parts.runtime)
+    const standing = this.#ownPlaces.get(entry.id)
+    if (standing === undefined) return null
+    await standing.pending
+    if (standing.state !== 'standing') return null
+    try {
+      return await this.#sessionOf(entry).reweigh(standing, entry.weight, turn, asked)
     } catch (error) {
       throw explained(error, entry.line)
     }
@@ -184,7 +201,12 @@ export class ZookeeperDriver implements Driver {
   async break(line: string, now: boolean): Promise<number> {
     const { layout } = this.#parts
     try {
-      return await breakLine(this.#common(), this.#ground, layout, layout.linePath(line), now)
+      const broken = await breakLine(this.#common(), this.#parents, layout, line, now)
+      // Those of this process know at once, whatever they do next.
+      for (const standing of now ? [] : this.#ownPlaces.values()) {
+        if (broken.includes(standing.path)) this.#sessionOf(standing.entry).broke(standing)
+      }
+      return broken.length
     } catch (error) {
       throw explained(error, line)
     }
@@ -201,11 +223,11 @@ export class ZookeeperDriver implements Driver {
   }
 
   async #observe(line: string, wake: Wake): Promise<Stop> {
-    return new Observer(this.#common(), this.#parts.layout.linePath(line), wake).start()
+    return new LineWakeups(this.#common(), this.#parts.layout.linePath(line), wake).start()
   }
 
   /** Keeps others of the same id waiting until it has settled. */
-  #pend<T>(standing: Standing, request: () => Promise<T>): Promise<T> {
+  #pend<T>(standing: OwnPlace, request: () => Promise<T>): Promise<T> {
     const asking = request()
     const pending = asking.then(
       () => undefined,
@@ -217,16 +239,17 @@ export class ZookeeperDriver implements Driver {
 
   /** A try looks first: one that finds the line full writes nothing, and nobody sees it. */
   async #hasRoom(client: ZooKeeperClient, entry: Entry, linePath: string): Promise<boolean> {
-    const [, line] = await Promise.all([client.sync('/'), readLine(client, this.#parts.layout, linePath)])
+    const { layout } = this.#parts
+    const [, names] = await Promise.all([client.sync('/'), readNames(client, linePath)])
+    const stranger = await strangerAmong(client, layout, linePath, names)
+    if (stranger !== null) throw strangerError(entry.line, stranger)
+    const line = await parseLine(client, layout, linePath, names)
     const [oldest] = inOrder(line)
     if (oldest === undefined) return true
     if (oldest.capacity !== entry.capacity) {
-      throw new CapacityMismatchError(
-        `line ${JSON.stringify(entry.line)} has capacity ${oldest.capacity} while it is in use, asked for ${entry.capacity}`,
-        { line: entry.line },
-      )
+      throw capacityError(entry, oldest.capacity)
     }
-    return isGranted(entry, { ahead: line.reduce((sum, { weight }) => sum + weight, 0) })
+    return isGranted(entry, { ahead: line.reduce((sum, place) => sum + fullWeight(place), 0) })
   }
 
   /** One session for each ttl. */
@@ -250,28 +273,20 @@ export class ZookeeperDriver implements Driver {
   #makeSession(sessionMs: number): PlaceSession {
     return new PlaceSession(this.#parts.connect(sessionMs), {
       layout: this.#parts.layout,
-      ground: this.#ground,
+      parents: this.#parents,
       runtime: this.#parts.runtime,
       wake: (id) => this.#wakes.get(id)?.(),
       ended: (standing, how) => {
-        this.#standings.delete(standing.entry.id)
-        if (how === 'lapsed' || how === 'unanswered') this.#bury(standing.entry, how === 'unanswered')
+        this.#ownPlaces.delete(standing.entry.id)
+        if (how !== 'lapsed' && how !== 'unanswered') return
+        this.#tombstones.add(standing.entry, this.#parts.runtime.now(), { unanswered: how === 'unanswered' })
       },
     })
   }
 
-  #bury(entry: Entry, unanswered: boolean): void {
-    const now = this.#parts.runtime.now()
-    for (const [other, { until }] of this.#dead) {
-      if (until > now) break
-      this.#dead.delete(other)
-    }
-    this.#dead.set(entry.id, { until: now + entry.ttlMs, unanswered })
-  }
-
   #isDead(id: string, wait: boolean): boolean {
-    const dead = this.#dead.get(id)
-    if (dead === undefined || this.#parts.runtime.now() >= dead.until) return false
+    const dead = this.#tombstones.find(id, this.#parts.runtime.now())
+    if (dead === undefined) return false
     // To a try, null would mean that others hold the line, which nobody has said.
     if (dead.unanswered && !wait) {
       throw new StoreUnreachableError('the ZooKeeper session ended before anybody answered the request to enter')

@@ -1,8 +1,8 @@
 /** How a place is taken: in one round trip, and without a list where nobody else stands. */
-import type { Entry } from '../../driver.ts'
-import { StoreError } from '../../core/errors.ts'
-import { isZooKeeperError, type ZooKeeperClient, type ZooKeeperError } from './client/index.ts'
-import type { Ground } from './ground.ts'
+import type { Entry } from '../../contract/driver.ts'
+import { StoreError } from '../../contract/errors.ts'
+import { isZooKeeperError, type ZooKeeperClient, type ZooKeeperError } from '../../clients/zookeeper/index.ts'
+import type { ParentNodes } from './parent-nodes.ts'
 import type { Layout } from './layout.ts'
 import { readNames } from './line.ts'
 import { encodeNode } from './node-data.ts'
@@ -25,22 +25,22 @@ const ALONE = Object.freeze({ status: 'fulfilled', value: null } as const)
 export class Entrance {
   readonly #client: ZooKeeperClient
   readonly #layout: Layout
-  readonly #ground: Ground
+  readonly #parents: ParentNodes
   /** Lines in which others stood when they were last looked at: there a list will be needed. */
   readonly #shared = new Set<string>()
   #asksAlone: boolean
 
-  constructor(client: ZooKeeperClient, layout: Layout, ground: Ground) {
+  constructor(client: ZooKeeperClient, layout: Layout, parents: ParentNodes) {
     this.#client = client
     this.#layout = layout
-    this.#ground = ground
+    this.#parents = parents
     this.#asksAlone = layout.ownsLines
   }
 
   take(linePath: string, entry: Entry): Promise<Taken> {
     const path = this.#layout.placePath(linePath, entry)
     const data = encodeNode({ ttlMs: entry.ttlMs, broken: false, data: entry.data })
-    return this.#ground.on(this.#client, linePath, () =>
+    return this.#parents.on(this.#client, linePath, () =>
       this.#asksAlone && !this.#shared.has(linePath)
         ? this.#takeAlone(linePath, path, data)
         : this.#takeAmong(linePath, path, data),
@@ -93,8 +93,8 @@ export class Entrance {
     return { path: made.value.path, czxid: stat.czxid, sessionId: stat.ephemeralOwner, names }
   }
 
-  get #create(): { readonly mode: 'ephemeralSequential'; readonly acl: Ground['acl'] } {
-    return { mode: 'ephemeralSequential', acl: this.#ground.acl }
+  get #create(): { readonly mode: 'ephemeralSequential'; readonly acl: ParentNodes['acl'] } {
+    return { mode: 'ephemeralSequential', acl: this.#parents.acl }
   }
 
   #remember(linePath: string): void {

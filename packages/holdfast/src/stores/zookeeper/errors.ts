@@ -1,6 +1,6 @@
 /** The client's errors as a caller of locks understands them. */
-import { StoreError } from '../../core/errors.ts'
-import { isZooKeeperError } from './client/index.ts'
+import { StoreError } from '../../contract/errors.ts'
+import { isZooKeeperError } from '../../clients/zookeeper/index.ts'
 
 /** Passes most errors on; those that a person has to mend get the words for it. */
 export function explained(error: unknown, line?: string): unknown {

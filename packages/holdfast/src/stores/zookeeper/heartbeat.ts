@@ -1,12 +1,12 @@
 /** Keeps a session in regular contact with its servers, and knows how far it may be believed in. */
-import { ClosedError, StoreError } from '../../core/errors.ts'
-import type { Runtime } from '../../core/runtime.ts'
-import { instant } from '../../core/validity.ts'
-import type { Entry, Instant } from '../../driver.ts'
-import type { ZooKeeperClient } from './client/index.ts'
+import { ClosedError, StoreError } from '../../contract/errors.ts'
+import type { Runtime } from '../../contract/runtime.ts'
+import { instant } from '../../contract/validity.ts'
+import type { Entry, Instant } from '../../contract/driver.ts'
+import type { ZooKeeperClient } from '../../clients/zookeeper/index.ts'
 import { believableMs, cadenceMs, Contacts, lateMs } from './contacts.ts'
 
-export class Pulse {
+export class SessionHeartbeat {
   readonly #client: ZooKeeperClient
   readonly #runtime: Pick<Runtime, 'now' | 'wallNow'>
   readonly #contacts = new Contacts()

@@ -1,12 +1,14 @@
 /** `holdfast/zookeeper`: locks on a ZooKeeper ensemble, by a client of our own. */
 import { system } from '../../system.ts'
+import { UsageError } from '../../contract/errors.ts'
 import { parseStoreUrl } from '../../store-url.ts'
-import { ZooKeeperClient } from './client/index.ts'
+import { ZooKeeperClient } from '../../clients/zookeeper/index.ts'
 import { CuratorLayout } from './curator.ts'
 import { ZookeeperDriver } from './driver.ts'
 import { explained } from './errors.ts'
 import { LineLayout } from './layout.ts'
 import { escapeName } from './names.ts'
+import { store as opener } from './open.ts'
 import { fromStoreUrl, type ResolvedOptions, resolveOptions, type ZookeeperOptions } from './options.ts'
 
 export type { ZookeeperOptions } from './options.ts'
@@ -16,7 +18,8 @@ const LONGEST_MS = 2 ** 31 - 1
 
 /**
  * Connects, and learns how long sessions may last there. Rejects if no server answers in time.
- * @param store `zookeeper://h1:2181,h2/chroot` (`zookeepers:` for TLS), or options.
+ * @param store `zookeeper://[user:password@]h1:2181,h2/chroot?layout=curator`, or options. `zookeepers:` is TLS; then `ca`, `cert` and
+ * `key` may name files.
  */
 export async function zookeeper(store: string | URL | ZookeeperOptions): Promise<ZookeeperDriver> {
   const given = typeof store === 'string' || store instanceof URL ? ofText(String(store)) : store
@@ -43,8 +46,12 @@ export async function zookeeper(store: string | URL | ZookeeperOptions): Promise
 export default zookeeper
 
 function ofText(url: string): ZookeeperOptions {
-  const parsed = parseStoreUrl(url, ['zookeeper', 'zookeepers'])
-  return fromStoreUrl(parsed, parsed.options)
+  const parsed = parseStoreUrl(url, [opener])
+  const stray = Object.keys(parsed.options).find((name) => name !== 'prefix' && name !== 'connectTimeoutMs')
+  if (stray === undefined) return fromStoreUrl(parsed, parsed.options)
+  throw new UsageError(
+    `${stray} is no option of the ZooKeeper store: give it to holdfast(), or give holdfast() the URL`,
+  )
 }
 
 function makeClient(options: ResolvedOptions, sessionTimeoutMs: number, now: () => number): ZooKeeperClient {

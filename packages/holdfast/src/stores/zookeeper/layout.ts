@@ -1,7 +1,8 @@
 /** Where lines stand in ZooKeeper's tree, and what the names of their nodes say. */
-import type { Entry } from '../../driver.ts'
+import type { Entry } from '../../contract/driver.ts'
 import { escapeName, unescapeName } from './names.ts'
 import { decodeNode, encodeNode } from './node-data.ts'
+import type { Raise } from './raise.ts'
 
 /** One place, as its node's name tells. */
 export interface Named {
@@ -11,6 +12,8 @@ export interface Named {
   readonly capacity: number
   /** Rises along the line. The number the server put behind the name, or where that can't be trusted the czxid. */
   readonly order: number
+  /** It has become heavier since. */
+  readonly raise?: Raise
 }
 
 export interface Layout {
@@ -28,10 +31,12 @@ export interface Layout {
   placePath(linePath: string, entry: Entry): string
   /** null: it is not a place. */
   parse(name: string): Named | null
-  /** Where word to the one that has the whole line stands, see breaks.ts. null: in the data of its node. */
+  /** Where word to the one that has the whole line stands, see wakeups-breaks.ts. null: in the data of its node. */
   breakPath(linePath: string): string | null
   /** A node's data with the mark of `break`. */
   marked(data: Buffer): Buffer
+  /** Whether the one that made this node heeds such a mark. */
+  hears(name: string): boolean
 }
 
 const PLACE = /^p-([0-9a-f]{32})-(\d{1,7})-(\d{1,7})-(-?\d{10,})$/
@@ -73,5 +78,9 @@ export class LineLayout implements Layout {
 
   marked(data: Buffer): Buffer {
     return encodeNode({ ...decodeNode(data), broken: true })
+  }
+
+  hears(): boolean {
+    return true
   }
 }

@@ -1,15 +1,18 @@
 /** What people ask of lines: who stands in them, and to break a hold. */
-import type { Runtime } from '../../core/runtime.ts'
-import type { LineView, PlaceView } from '../../driver.ts'
+import { UnsupportedError } from '../../contract/errors.ts'
+import type { Runtime } from '../../contract/runtime.ts'
+import type { LineView, PlaceView } from '../../contract/driver.ts'
 import { placeView } from '../view.ts'
-import { tellBreak } from './breaks.ts'
-import { isZooKeeperError, type ZooKeeperClient } from './client/index.ts'
-import type { Ground } from './ground.ts'
+import { tellBreak } from './wakeups-breaks.ts'
+import { isZooKeeperError, type ZooKeeperClient } from '../../clients/zookeeper/index.ts'
+import type { ParentNodes } from './parent-nodes.ts'
 import type { Layout, Named } from './layout.ts'
-import { readLine } from './line.ts'
+import { parseLine, readNames } from './line.ts'
 import { grantedOf, inOrder } from './look.ts'
 import { decodeNode } from './node-data.ts'
-import { isWhole } from './turns.ts'
+import { fullWeight, parseMark } from './raise.ts'
+import { strangerAmong, strangerError } from './strangers.ts'
+import { isWhole } from './handover.ts'
 
 /** Lines asked for at once. */
 const BATCH = 64
@@ -47,7 +50,10 @@ async function viewLine(
   wallMs: number,
 ): Promise<LineView | null> {
   const linePath = layout.linePath(name)
-  const line = inOrder(await readLine(client, layout, linePath))
+  const names = await readNames(client, linePath)
+  const stranger = await strangerAmong(client, layout, linePath, names)
+  if (stranger !== null) throw strangerError(name, stranger)
+  const line = inOrder(await parseLine(client, layout, linePath, names))
   const shown = await Promise.all(line.map((place) => viewPlace(client, linePath, place, wallMs)))
   const there = line.filter((_, i) => shown[i] !== null)
   const views = shown.filter((view) => view !== null)
@@ -69,33 +75,56 @@ async function viewPlace(
     // The age compares the leader's clock with ours. Of what is left only the whole lease is known: sessions are renewed
     // where nobody else can see it.
     const times = { ageMs: wallMs - stat.ctime, leftMs: node.ttlMs }
-    return placeView({ token: stat.czxid, weight: place.weight, data: node.data }, times)
+    return placeView({ token: stat.czxid, weight: fullWeight(place), data: node.data }, times)
   } catch (error) {
     if (isZooKeeperError(error, 'NoNode')) return null
     throw error
   }
 }
 
-/** Marks the nodes of those who hold, or deletes them at once. Answers how many. */
+/** Marks the nodes of those who hold, or deletes them at once. Answers which. */
 export async function breakLine(
   client: ZooKeeperClient,
-  ground: Ground,
+  parents: ParentNodes,
   layout: Layout,
-  linePath: string,
+  name: string,
   now: boolean,
-): Promise<number> {
-  const [, line] = await Promise.all([client.sync('/'), readLine(client, layout, linePath)])
+): Promise<string[]> {
+  const linePath = layout.linePath(name)
+  const [, names] = await Promise.all([client.sync('/'), readNames(client, linePath)])
+  const stranger = await strangerAmong(client, layout, linePath, names)
+  if (stranger !== null) throw strangerError(name, stranger)
+  const holders = grantedOf(inOrder(await parseLine(client, layout, linePath, names)))
+  const deaf = holders.find((holder) => !layout.hears(holder.name))
+  if (deaf !== undefined && !now) {
+    throw new UnsupportedError(
+      `kazoo holds ${JSON.stringify(name)} (${deaf.name}), and has no way to be asked for it: break it with \`now\`, or end that process`,
+      { line: name },
+    )
+  }
   const beside = layout.breakPath(linePath)
   const broken = await Promise.all(
-    grantedOf(inOrder(line)).map(async (holder) => {
+    holders.map(async (holder) => {
       const path = `${linePath}/${holder.name}`
-      if (now) return remove(client, path)
-      if (beside === null || !isWhole(holder)) return mark(client, layout, path)
-      await tellBreak(client, ground, beside, holder.name)
-      return true
+      if (now) return (await removeAll(client, linePath, holder, names)) ? path : null
+      if (beside === null || !isWhole(holder)) return (await mark(client, layout, path)) ? path : null
+      await tellBreak(client, parents, beside, holder.name)
+      return path
     }),
   )
-  return broken.filter((done) => done).length
+  return broken.filter((path) => path !== null)
+}
+
+/** A place, and what says that it is heavier than it was entered. */
+async function removeAll(
+  client: ZooKeeperClient,
+  linePath: string,
+  holder: Named,
+  names: readonly string[],
+): Promise<boolean> {
+  const marks = names.filter((name) => parseMark(name)?.id === holder.id)
+  const [was] = await Promise.all([holder.name, ...marks].map((name) => remove(client, `${linePath}/${name}`)))
+  return was === true
 }
 
 async function remove(client: ZooKeeperClient, path: string): Promise<boolean> {

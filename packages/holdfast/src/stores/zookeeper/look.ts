@@ -1,6 +1,8 @@
 /** What the children of a line mean for one place: who stands in front, who behind, and whose leaving matters. */
-import { type Entry, isGranted } from '../../driver.ts'
+import { type Entry, isGranted } from '../../contract/driver.ts'
+import { holdersOf } from '../shared/holders.ts'
 import type { Named } from './layout.ts'
+import { fullWeight, isBeside, type Raise, raisedIn } from './raise.ts'
 
 export interface Look {
   /** The weight in front. */
@@ -39,23 +41,57 @@ export function alone(entry: Pick<Entry, 'capacity'>): Look {
   return { ahead: 0, wanted: false, capacity: entry.capacity, blocking: [], single: false }
 }
 
-/** Where the place with this id stands; null: nowhere. */
-export function lookFrom(line: readonly Named[], id: string): Look | null {
+/** Where the place with this id stands; null: nowhere. `granted`: it has been told so. */
+export function lookFrom(line: readonly Named[], id: string, granted = false): Look | null {
   const me = line.find((place) => place.id === id)
   if (me === undefined) return null
+  if (me.raise !== undefined) return lookOfRaised(line, me, me.raise)
+  const raised = raisedIn(line)
+  const isHeavy = raised?.raise !== undefined && !isBeside(raised.raise, me, granted)
   let oldest = me
   let ahead = 0
-  let wanted = false
+  let all = 0
+  let isFollowed = false
   const inFront: Named[] = []
   for (const place of line) {
+    all += place.weight
     if (place.order < oldest.order) oldest = place
-    if (place.order > me.order) wanted = true
+    if (place.order > me.order) isFollowed = true
     if (place.order >= me.order) continue
-    ahead += place.weight
-    inFront.push(place)
+    const weight = place === raised && isHeavy ? fullWeight(place) : place.weight
+    ahead += weight
+    inFront.push(weight === place.weight ? place : { ...place, weight })
   }
-  const blocking = isGranted(me, { ahead }) ? [] : blockingSet(me, inFront)
+  const isIn = isGranted(me, { ahead })
+  // Beside one that is granted others may be, also behind it: somebody waits if not all fit, or to become heavier.
+  const wanted = isIn && me.weight < me.capacity ? raised !== null || all > me.capacity : isFollowed
+  const blocking = isIn ? [] : withMark(me, blockingSet(me, inFront), raised)
   return { ahead, wanted, capacity: oldest.capacity, blocking, single: inFront.length === 1 }
+}
+
+/** A raised place waits for all that were granted beside it, wherever they stand. */
+function lookOfRaised(line: readonly Named[], me: Named, { beside, weight }: Raise): Look {
+  const others = beside === null ? grantedOf(inOrder(line)) : line.filter(({ order }) => order <= beside)
+  const waitedFor = others.filter((place) => place !== me)
+  const ahead = waitedFor.reduce((sum, place) => sum + place.weight, 0)
+  const last = beside ?? me.order
+  const blocking = ahead === 0 ? [] : blockingSet({ ...me, weight }, waitedFor)
+  return {
+    // While nobody knows who was granted beside it, it can't be alone.
+    ahead: beside === null ? Math.max(ahead, 1) : ahead,
+    wanted: line.some(({ order }) => order > last),
+    capacity: inOrder(line)[0]?.capacity ?? me.capacity,
+    blocking,
+    single: false,
+  }
+}
+
+/** Who is kept out only because one in front has become heavier waits for that to end, too. */
+function withMark(me: Named, blocking: readonly Named[], raised: Named | null): readonly Named[] {
+  if (raised?.raise === undefined || !blocking.some(({ id }) => id === raised.id)) return blocking
+  const entered = blocking.reduce((sum, { id, weight }) => sum + (id === raised.id ? raised.weight : weight), 0)
+  if (!isGranted(me, { ahead: entered })) return blocking
+  return [...blocking, { ...raised, name: raised.raise.name }]
 }
 
 /**
@@ -75,6 +111,7 @@ export function glanceFrom(
   let [next, nextNumber, first, firstNumber] = ['', '', mine, myNumber]
   for (const name of names) {
     const number = name.slice(-DIGITS)
+    if (name.startsWith('r-')) return null
     if (number < '0' || number >= NUMBER_TEXT_MAX) return null
     if (number > myNumber) wanted = true
     else if (name === mine) found = true
@@ -112,15 +149,17 @@ function blockingSet(me: Named, inFront: readonly Named[]): Named[] {
   return set
 }
 
-/** The places granted now: those of the front whose weights fit together. Takes the line in order. */
+/**
+ * The places granted now: those of the front whose weights fit together. Takes the line in order. Those that came after one
+ * had become heavier count its new weight.
+ */
 export function grantedOf(line: readonly Named[]): Named[] {
   const capacity = line[0]?.capacity ?? 0
-  const granted: Named[] = []
-  let used = 0
-  for (const place of line) {
-    used += place.weight
-    if (used > capacity) break
-    granted.push(place)
-  }
-  return granted
+  const raised = raisedIn(line)
+  const isKeptOut = (place: Named): boolean => raised?.raise !== undefined && !isOld(raised.raise, place)
+  return holdersOf(line, capacity, (place) => (isKeptOut(place) ? Number.POSITIVE_INFINITY : 0))
+}
+
+function isOld({ beside, order }: Raise, place: Named): boolean {
+  return beside === null ? place.order < order : place.order <= beside
 }

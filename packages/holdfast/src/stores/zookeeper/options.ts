@@ -1,11 +1,12 @@
 /** What the driver can be told, checked before any I/O. */
 import type { ConnectionOptions } from 'node:tls'
-import { checkKeys, checkOneOf, checkText, checkWhole, shown } from '../../core/check.ts'
-import { UsageError } from '../../core/errors.ts'
-import type { HoldfastOptions } from '../../core/options.ts'
-import type { Runtime } from '../../core/runtime.ts'
+import { checkKeys, checkOneOf, checkText, checkWhole, shown } from '../../contract/check.ts'
+import { UsageError } from '../../contract/errors.ts'
+import type { HoldfastOptions } from '../../contract/options.ts'
+import type { Runtime } from '../../contract/runtime.ts'
 import type { StoreUrl } from '../../store-url.ts'
-import { type Acl, creatorAllAcl, type Identity, openAcl } from './client/index.ts'
+import { tlsFiles } from '../shared/tls-files.ts'
+import { type Acl, creatorAllAcl, type Identity, openAcl } from '../../clients/zookeeper/index.ts'
 
 export interface ZookeeperOptions {
   /** `host`, `host:port` or `[v6]:port` of the members of one ensemble; the port defaults to 2181. */
@@ -32,6 +33,7 @@ export interface ZookeeperOptions {
 }
 
 const PREFIX = 'holdfast'
+const LAYOUTS = ['holdfast', 'curator'] as const
 const CONNECT_TIMEOUT_MS = 5_000
 
 export type ResolvedOptions = Required<Omit<ZookeeperOptions, 'runtime'>>
@@ -55,16 +57,18 @@ export function resolveOptions(given: ZookeeperOptions): ResolvedOptions {
     acl: given.acl ?? (identities.length > 0 ? creatorAllAcl : openAcl),
     tls,
     connectTimeoutMs: checkWhole('connectTimeoutMs', given.connectTimeoutMs ?? CONNECT_TIMEOUT_MS, 1, 600_000),
-    layout: checkOneOf('layout', given.layout ?? 'holdfast', ['holdfast', 'curator']),
+    layout: checkOneOf('layout', given.layout ?? 'holdfast', LAYOUTS),
   }
 }
 
 /** What a URL says, and of the options beside it those that concern the store. */
 export function fromStoreUrl(url: StoreUrl, options: HoldfastOptions): ZookeeperOptions {
   const { prefix, connectTimeoutMs, runtime } = options
+  const { layout } = url.settings
   return {
     ...parseAddress(url.rest),
-    tls: url.scheme === 'zookeepers',
+    tls: tlsFiles(url, 'zookeeper', 'zookeepers') ?? url.scheme === 'zookeepers',
+    ...(layout === undefined ? {} : { layout: checkOneOf('layout', layout, LAYOUTS) }),
     ...(prefix === undefined ? {} : { prefix }),
     ...(connectTimeoutMs === undefined ? {} : { connectTimeoutMs }),
     ...(runtime === undefined ? {} : { runtime }),

@@ -1,6 +1,6 @@
 /** One place of this process: its node, the session it lives by, and what is watched for it. */
-import type { Entry } from '../../driver.ts'
-import type { WatchCallback } from './client/index.ts'
+import type { Entry } from '../../contract/driver.ts'
+import type { WatchCallback } from '../../clients/zookeeper/index.ts'
 
 /**
  * `entering`: the create is under way. `unknown`: it got no answer, so the node may be there. `standing`: the node is
@@ -8,7 +8,7 @@ import type { WatchCallback } from './client/index.ts'
  */
 type StandingState = 'entering' | 'unknown' | 'standing' | 'leaving' | 'gone'
 
-export class Standing {
+export class OwnPlace {
   readonly entry: Entry
   readonly linePath: string
   state: StandingState = 'entering'
@@ -35,6 +35,12 @@ export class Standing {
   expected = false
   /** Marked by `break`: it is renewed no more. */
   broken = false
+  /** What it is to weigh, by its latest turn, and whether the store has it so. */
+  weight: number
+  turn = 0
+  isWeighed = true
+  /** Settles, never rejects, when no request about its weight is under way. */
+  weighing: Promise<unknown> = Promise.resolve()
   /** Its node's data have changed since they were last read. */
   dirty = false
   /** The watch on the own node. */
@@ -48,6 +54,7 @@ export class Standing {
 
   constructor(entry: Entry, linePath: string) {
     this.entry = entry
+    this.weight = entry.weight
     this.linePath = linePath
   }
 

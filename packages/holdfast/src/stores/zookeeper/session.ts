@@ -1,21 +1,24 @@
 /** The places of one ttl that this process stands in: they live by one ZooKeeper session. */
-import type { Runtime } from '../../core/runtime.ts'
-import { CapacityMismatchError, ClosedError, StoreError, StoreUnreachableError } from '../../core/errors.ts'
-import { type Instant, isGranted, type Place } from '../../driver.ts'
-import { Blocking } from './blocking.ts'
-import { Breaks } from './breaks.ts'
-import { isZooKeeperError, type WatchEvent, type ZooKeeperClient } from './client/index.ts'
+import type { Runtime } from '../../contract/runtime.ts'
+import { ClosedError, StoreError, StoreUnreachableError } from '../../contract/errors.ts'
+import { type Instant, isGranted, type Place } from '../../contract/driver.ts'
+import { capacityError } from '../shared/capacity.ts'
+import { Wakeups } from './wakeups.ts'
+import { BreakWakeups } from './wakeups-breaks.ts'
+import { isZooKeeperError, type WatchEvent, type ZooKeeperClient } from '../../clients/zookeeper/index.ts'
 import { Entrance, type Taken } from './entrance.ts'
-import type { Ground } from './ground.ts'
+import type { ParentNodes } from './parent-nodes.ts'
 import type { Layout } from './layout.ts'
 import { parseLine, readNames } from './line.ts'
 import { alone, glanceFrom, type Look, lookFrom } from './look.ts'
 import { decodeNode } from './node-data.ts'
-import { Pulse } from './pulse.ts'
-import { Reaper } from './reaper.ts'
-import type { Standing } from './standing.ts'
-import { isWhole, Turns } from './turns.ts'
-import { Visits } from './visits.ts'
+import { SessionHeartbeat } from './heartbeat.ts'
+import { Cleanup } from './cleanup.ts'
+import { Reweighing } from './reweighing.ts'
+import type { OwnPlace } from './places.ts'
+import { strangerAmong, strangerError, warnOfStranger } from './strangers.ts'
+import { isWhole, Handover } from './handover.ts'
+import { HoldWakeups } from './wakeups-holds.ts'
 
 /** `left`: by its own leave. `refused`: it never stood. `unanswered`: nobody said whether it stood. `lapsed`: all else. */
 export type Ending = 'left' | 'refused' | 'unanswered' | 'lapsed'
@@ -23,11 +26,11 @@ export type Ending = 'left' | 'refused' | 'unanswered' | 'lapsed'
 /** What a session needs of its driver. */
 export interface Surroundings {
   readonly layout: Layout
-  readonly ground: Ground
+  readonly parents: ParentNodes
   readonly runtime: Pick<Runtime, 'now' | 'wallNow'>
   /** Something about this place may have changed. */
   wake(id: string): void
-  ended(standing: Standing, how: Ending): void
+  ended(standing: OwnPlace, how: Ending): void
 }
 
 /** How long a request to enter waits for a connection. */
@@ -40,40 +43,41 @@ export class PlaceSession {
   /** Requests to enter that are under way, from before they have a standing. */
   entering = 0
   readonly #around: Surroundings
-  readonly #standings = new Set<Standing>()
-  readonly #turns: Turns
-  readonly #breaks: Breaks
-  readonly #reaper: Reaper
-  readonly #pulse: Pulse
+  readonly #ownPlaces = new Set<OwnPlace>()
+  readonly #handover: Handover
+  readonly #breaks: BreakWakeups
+  readonly #cleanup: Cleanup
+  readonly #reweighing: Reweighing
+  readonly #heartbeat: SessionHeartbeat
   readonly #entrance: Entrance
-  readonly #blocking: Blocking
-  readonly #visits: Visits = new Visits((standing) => this.#due(standing))
+  readonly #blocking: Wakeups
+  readonly #holdWakeups: HoldWakeups = new HoldWakeups((standing) => this.#due(standing))
 
   constructor(client: ZooKeeperClient, around: Surroundings) {
     this.client = client
     this.#around = around
-    this.#turns = new Turns(client, around.layout)
-    this.#reaper = new Reaper(client, around.layout, this.#turns, (standing) => this.#end(standing, 'left'))
-    this.#pulse = new Pulse(client, around.runtime)
-    this.#blocking = new Blocking(client, this.#turns, (id) => around.wake(id))
-    this.#breaks = new Breaks(client, around.layout, (id) => around.wake(id))
-    this.#entrance = new Entrance(client, around.layout, around.ground)
+    this.#handover = new Handover(client, around.layout)
+    this.#reweighing = new Reweighing(client, around.layout, around.parents)
+    this.#cleanup = new Cleanup(client, around.layout, this.#handover, this.#reweighing, (standing) =>
+      this.#end(standing, 'left'),
+    )
+    this.#heartbeat = new SessionHeartbeat(client, around.runtime)
+    this.#blocking = new Wakeups(client, this.#handover, (id) => around.wake(id))
+    this.#breaks = new BreakWakeups(client, around.layout, (id) => around.wake(id))
+    this.#entrance = new Entrance(client, around.layout, around.parents)
     client.onState((state) => {
-      if (state === 'connected') this.#pulse.connected()
+      if (state === 'connected') this.#heartbeat.connected()
       else if (state === 'expired' || state === 'authFailed') this.#expired()
       // At risk at once: whoever holds asks, and hears that nobody answers.
-      else if (state === 'disconnected') for (const { entry } of this.#standings) around.wake(entry.id)
+      else if (state === 'disconnected') for (const { entry } of this.#ownPlaces) around.wake(entry.id)
     })
   }
 
   get isIdle(): boolean {
-    return this.entering === 0 && this.#standings.size === 0 && this.#reaper.isIdle
+    return this.entering === 0 && this.#ownPlaces.size === 0 && this.#cleanup.isIdle
   }
 
-  /**
-   * Waits a moment for a server. Core is told soon of an outage, and asks again: a request that waited in the client for
-   * its whole time-out would look like a line that is held by others.
-   */
+  /** Waits a moment for a server: who waited for a whole time-out would take an outage for a line that others hold. */
   async ready(): Promise<void> {
     if (this.client.state !== 'authFailed') {
       await this.client.connect({ timeoutMs: READY_MS })
@@ -81,8 +85,8 @@ export class PlaceSession {
   }
 
   /** Takes a new place. Settles with where it stands, null if it was lost on the way. */
-  async enter(standing: Standing, asked: Instant): Promise<Place | null> {
-    this.#standings.add(standing)
+  async enter(standing: OwnPlace, asked: Instant): Promise<Place | null> {
+    this.#ownPlaces.add(standing)
     let taken: Taken
     try {
       taken = await this.#entrance.take(standing.linePath, standing.entry)
@@ -91,17 +95,19 @@ export class PlaceSession {
       throw error
     }
     this.#stands(standing, taken.path, taken.czxid, taken.sessionId)
-    this.#pulse.answered(asked)
+    this.#heartbeat.answered(asked)
     // The node stands; what it means will be asked for again.
     if (taken.names.status === 'rejected') throw taken.names.reason
     const { value: names } = taken.names
-    return this.#admit(standing, names === null ? alone(standing.entry) : await this.#look(standing, names), asked)
+    if (names === null) return this.#admit(standing, alone(standing.entry), asked)
+    await this.#refuseStrangers(standing, names)
+    return this.#admit(standing, await this.#look(standing, names), asked)
   }
 
   /** Asks again for a place that may stand already: after a lost reply the id in its name tells. */
-  async again(standing: Standing, asked: Instant): Promise<Place | null> {
+  async again(standing: OwnPlace, asked: Instant): Promise<Place | null> {
     if (standing.state === 'unknown') {
-      const found = await this.#reaper.find(standing)
+      const found = await this.#cleanup.find(standing)
       if (found === null) {
         standing.state = 'entering'
         return this.enter(standing, asked)
@@ -109,81 +115,111 @@ export class PlaceSession {
       // Made by an earlier session of ours, which is over: the node is about to go, and must not be taken for a hold.
       if (found.stat.ephemeralOwner !== this.client.session?.id) {
         this.#end(standing, 'lapsed')
-        this.#reaper.reap(standing)
+        this.#cleanup.reap(standing)
         return null
       }
       this.#stands(standing, found.path, found.stat.czxid, found.stat.ephemeralOwner)
     }
     const [, names] = await Promise.all([this.client.sync('/'), readNames(this.client, standing.linePath)])
-    this.#pulse.answered(asked)
+    this.#heartbeat.answered(asked)
+    await this.#refuseStrangers(standing, names)
     return this.#admit(standing, await this.#look(standing, names), asked)
   }
 
   /** Where these stand now; the answer renews them. */
-  async touch(standings: readonly Standing[], asked: Instant): Promise<(Place | null)[]> {
+  async touch(ownPlaces: readonly OwnPlace[], asked: Instant): Promise<(Place | null)[]> {
     if (this.client.state !== 'connected') {
       throw new StoreUnreachableError(`no ZooKeeper server answers for the session: it is ${this.client.state}`)
     }
     // Whoever was woken just now looks at what the event has shown, however far behind its server is. That the session
     // lives was proven a moment ago; else what the leader answers proves it. What a follower answers alone does not.
-    const proven = standings.every(({ woken }) => woken) ? this.#pulse.justAnswered(asked) : null
+    const proven = ownPlaces.every(({ woken }) => woken) ? this.#heartbeat.justAnswered(asked) : null
     const synced = proven === null ? this.client.sync('/') : null
     // Of these the event itself says that nobody is in front: nothing is asked. Whether somebody is behind is not known.
-    const turns = new Set(proven === null ? [] : standings.filter(({ isTurn }) => isTurn))
+    const handover = new Set(proven === null ? [] : ownPlaces.filter(({ isTurn }) => isTurn))
     const lines = new Map<string, Promise<readonly string[]>>()
-    for (const standing of standings) {
+    for (const standing of ownPlaces) {
       const { linePath } = standing
-      if (!turns.has(standing) && !lines.has(linePath)) lines.set(linePath, readNames(this.client, linePath))
+      if (!handover.has(standing) && !lines.has(linePath)) lines.set(linePath, readNames(this.client, linePath))
     }
-    const marks = standings.map((standing) => (standing.dirty ? this.#readOwn(standing) : undefined))
+    const marks = ownPlaces.map((standing) => (standing.dirty ? this.#readOwn(standing) : undefined))
     await Promise.all([synced, ...lines.values(), ...marks])
-    if (proven === null) this.#pulse.answered(asked)
+    if (proven === null) this.#heartbeat.answered(asked)
     return Promise.all(
-      standings.map(async (standing) => {
-        const look = turns.has(standing)
-          ? { ...alone(standing.entry), wanted: true }
-          : await this.#look(standing, (await lines.get(standing.linePath)) ?? [])
+      ownPlaces.map(async (standing) => {
+        if (handover.has(standing))
+          return this.#placed(standing, { ...alone(standing.entry), wanted: true }, proven ?? asked)
+        const names = (await lines.get(standing.linePath)) ?? []
+        const look = (await this.#isAmongStrangers(standing, names)) ? null : await this.#look(standing, names)
         return this.#placed(standing, look, proven ?? asked)
       }),
     )
   }
 
+  /** Changes what a place weighs, unless that was overtaken by a later change of mind; then where it stands. */
+  async reweigh(standing: OwnPlace, weight: number, turn: number, asked: Instant): Promise<Place | null> {
+    if (turn > standing.turn) Object.assign(standing, { turn, weight, isWeighed: false })
+    await this.#reweighing.settle(standing)
+    return (await this.touch([standing], asked))[0] ?? null
+  }
+
+  /** It is renewed no more, and weighs until its lease has run out. */
+  broke(standing: OwnPlace): void {
+    if (standing.broken || standing.state !== 'standing') return
+    standing.broken = true
+    this.#around.wake(standing.entry.id)
+  }
+
   /** Gives a place up. Rejects if nobody could confirm it; then it goes on by itself. */
-  async leave(standing: Standing): Promise<void> {
+  async leave(standing: OwnPlace): Promise<void> {
     if (isOver(standing)) return
+    if (standing.broken && standing.state === 'standing') return this.#outlast(standing)
     standing.state = 'leaving'
     const wasWatched = standing.ownWatch !== null
     this.#release(standing)
     // Else the server would tell us, too, that we have left. It goes out in one write with the delete, and before it.
     if (wasWatched) this.#blocking.unwatchOwn(standing.path)
     try {
-      await this.#reaper.remove(standing)
+      await this.#cleanup.remove(standing)
     } catch (error) {
       if (isOver(standing)) return
-      this.#reaper.reap(standing)
+      if (isZooKeeperError(error, 'BadVersion')) {
+        standing.state = 'standing'
+        standing.broken = true
+        return this.#outlast(standing)
+      }
+      this.#cleanup.reap(standing)
       throw error
     }
     this.#end(standing, 'left')
   }
 
+  /** A broken place stays until its lease has run out, though its owner has let go: its work may still go on. */
+  #outlast(standing: OwnPlace): void {
+    if (standing.timer === null) this.#due(standing)
+  }
+
   /** Ends the session, and with it every place, also those of which nobody knew. */
   async close(): Promise<void> {
-    this.#pulse.stop()
-    this.#visits.stop()
-    for (const standing of this.#standings) this.#release(standing)
-    await this.client.close()
+    this.#heartbeat.stop()
+    this.#holdWakeups.stop()
+    const now = this.#around.runtime.now()
+    const isBroken = [...this.#ownPlaces].some(({ broken, lapsesAt }) => broken && lapsesAt > now)
+    for (const standing of this.#ownPlaces) this.#release(standing)
+    // What was broken stays for a lease: such a session is left to end by itself.
+    await this.client.close({ abandon: isBroken })
   }
 
   /** Nothing can keep this place any more. */
-  #end(standing: Standing, how: Ending): void {
+  #end(standing: OwnPlace, how: Ending): void {
     this.#release(standing)
     if (standing.state === 'gone') return
     standing.state = 'gone'
-    this.#standings.delete(standing)
+    this.#ownPlaces.delete(standing)
     this.#around.ended(standing, how)
   }
 
-  #stands(standing: Standing, path: string, czxid: bigint, sessionId: bigint): void {
+  #stands(standing: OwnPlace, path: string, czxid: bigint, sessionId: bigint): void {
     standing.path = path
     standing.token = czxid
     standing.sessionId = sessionId
@@ -192,34 +228,53 @@ export class PlaceSession {
   }
 
   /** The create failed: is there a node? */
-  #unmade(standing: Standing, error: unknown): void {
+  #unmade(standing: OwnPlace, error: unknown): void {
     const silent = isZooKeeperError(error, 'ConnectionLoss', 'OperationTimeout', 'SessionExpired') && error.sent
     if (!silent) this.#end(standing, 'refused')
     else if (standing.state === 'entering') standing.state = 'unknown'
   }
 
   /** The first look of a place: it must agree with the line about the capacity, or go without a trace. */
-  async #admit(standing: Standing, look: Look | null, asked: Instant): Promise<Place | null> {
+  async #admit(standing: OwnPlace, look: Look | null, asked: Instant): Promise<Place | null> {
     const { entry } = standing
     const capacity = look?.capacity ?? entry.capacity
     if (capacity === entry.capacity) return this.#placed(standing, look, asked)
     await this.leave(standing)
-    throw new CapacityMismatchError(
-      `line ${JSON.stringify(entry.line)} has capacity ${capacity} while it is in use, asked for ${entry.capacity}`,
-      { line: entry.line },
-    )
+    throw capacityError(entry, capacity)
   }
 
-  async #look(standing: Standing, names: readonly string[]): Promise<Look | null> {
+  /** Whoever would be granted beside a node that nobody can read goes without a trace, and is told of it. */
+  async #refuseStrangers(standing: OwnPlace, names: readonly string[]): Promise<void> {
+    const { entry, linePath } = standing
+    const stranger = await strangerAmong(this.client, this.#around.layout, linePath, names)
+    if (stranger === null || standing.granted) return
+    await this.leave(standing)
+    throw strangerError(entry.line, stranger)
+  }
+
+  /** Such a node has come while this one waits: its place is given up, its owner enters again, and is refused. Holders go on. */
+  async #isAmongStrangers(standing: OwnPlace, names: readonly string[]): Promise<boolean> {
+    const { layout } = this.#around
+    const stranger = await strangerAmong(this.client, layout, standing.linePath, names)
+    if (stranger === null) return false
+    if (!standing.granted) {
+      this.#cleanup.reap(standing)
+      return true
+    }
+    warnOfStranger(standing.entry.line, stranger)
+    return false
+  }
+
+  async #look(standing: OwnPlace, names: readonly string[]): Promise<Look | null> {
     const { entry, linePath, path } = standing
     const { layout } = this.#around
     this.#entrance.saw(linePath, names)
     const glance = glanceFrom(names, path.slice(linePath.length + 1), entry, (name) => layout.parse(name))
-    return glance ?? lookFrom(await parseLine(this.client, layout, linePath, names), entry.id)
+    return glance ?? lookFrom(await parseLine(this.client, layout, linePath, names), entry.id, standing.granted)
   }
 
   /** Judges one look at the line. */
-  #placed(standing: Standing, look: Look | null, asked: Instant): Place | null {
+  #placed(standing: OwnPlace, look: Look | null, asked: Instant): Place | null {
     const { entry } = standing
     const { runtime } = this.#around
     const session = this.client.session
@@ -227,6 +282,7 @@ export class PlaceSession {
     // Deleted by hand, or the session under which it was made is not the one that answered: not a hold.
     if (look === null || session === null || session.id !== standing.sessionId) {
       this.#end(standing, 'lapsed')
+      if (standing.turn > 0) this.#cleanup.reap(standing)
       return null
     }
     // Nobody asked for a whole lease: it has lapsed, even if the timer that says so is late.
@@ -240,22 +296,22 @@ export class PlaceSession {
       token: standing.token,
       ahead: look.ahead,
       recheckMs: null,
-      since: this.#pulse.since(asked, entry, session.negotiatedMs),
+      since: this.#heartbeat.since(asked, entry, session.negotiatedMs),
       wanted: look.wanted,
     }
   }
 
-  #watchFor(standing: Standing, look: Look): void {
+  #watchFor(standing: OwnPlace, look: Look): void {
     standing.granted = isGranted(standing.entry, look)
     standing.wanted = look.wanted
     standing.behindSingle = look.single
     this.#blocking.follow(standing, look)
     const isUnwatched = (standing.granted && standing.ownWatch === null) || this.#breaks.isUnheeded(standing)
-    if (standing.timer === null || isUnwatched) this.#visits.expect(standing)
+    if (standing.timer === null || isUnwatched) this.#holdWakeups.expect(standing)
   }
 
   /** The place has stood for a while: it is watched over from here on, until its lease has run out. */
-  #due(standing: Standing): void {
+  #due(standing: OwnPlace): void {
     standing.clearTimer()
     if (standing.state !== 'standing') return
     const leftMs = standing.lapsesAt - this.#around.runtime.now()
@@ -274,13 +330,13 @@ export class PlaceSession {
   }
 
   /** Nobody renewed the place: the session would keep it, so it is given up here. */
-  #lapse(standing: Standing): void {
+  #lapse(standing: OwnPlace): void {
     this.#end(standing, 'lapsed')
-    this.#reaper.reap(standing)
+    this.#cleanup.reap(standing)
     this.#around.wake(standing.entry.id)
   }
 
-  async #watchOwn(standing: Standing): Promise<void> {
+  async #watchOwn(standing: OwnPlace): Promise<void> {
     try {
       await this.#readOwn(standing)
     } catch (error) {
@@ -290,7 +346,7 @@ export class PlaceSession {
   }
 
   /** Reads the own node, and watches it: for `break`, and for hands that delete it. */
-  async #readOwn(standing: Standing): Promise<void> {
+  async #readOwn(standing: OwnPlace): Promise<void> {
     const changed = (event: WatchEvent): void => {
       if (standing.ownWatch !== changed) return
       standing.ownWatch = null
@@ -314,7 +370,7 @@ export class PlaceSession {
     }
   }
 
-  #release(standing: Standing): void {
+  #release(standing: OwnPlace): void {
     standing.clearTimer()
     this.#blocking.forget(standing)
     this.#breaks.forget(standing)
@@ -323,17 +379,17 @@ export class PlaceSession {
   }
 
   #expired(): void {
-    for (const standing of [...this.#standings]) {
+    for (const standing of [...this.#ownPlaces]) {
       const isUnanswered = standing.state === 'entering' || standing.state === 'unknown'
       this.#end(standing, isUnanswered ? 'unanswered' : 'lapsed')
       this.#around.wake(standing.entry.id)
       // By our own clock it is over; the servers may keep the node for a while, and the next in line need not wait.
-      this.#reaper.reap(standing)
+      this.#cleanup.reap(standing)
     }
   }
 }
 
 /** Asked anew, since a session may end at any await. */
-function isOver(standing: Standing): boolean {
+function isOver(standing: OwnPlace): boolean {
   return standing.state === 'gone'
 }

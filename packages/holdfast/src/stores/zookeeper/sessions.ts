@@ -1,6 +1,6 @@
 /** The sessions of one driver, one for each length that is in use: made when asked for, ended when idle for a while. */
 
-import { ClosedError } from '../../core/errors.ts'
+import { ClosedError } from '../../contract/errors.ts'
 
 /** What is to be known of a session here. */
 export interface Endable {

@@ -1,23 +1,28 @@
 /**
  * Word to one that has a whole line that it is to give it up: the name of its node, in a node beside the line. In its own node
- * it would be a word to the next that it is its turn, see turns.ts.
+ * it would be a word to the next that it is its turn, see handover.ts.
  */
-import { ClosedError, StoreError } from '../../core/errors.ts'
-import { isZooKeeperError, type WatchEvent, type ZooKeeperClient } from './client/index.ts'
-import type { Ground } from './ground.ts'
+import { ClosedError, StoreError } from '../../contract/errors.ts'
+import { isZooKeeperError, type WatchEvent, type ZooKeeperClient } from '../../clients/zookeeper/index.ts'
+import type { ParentNodes } from './parent-nodes.ts'
 import type { Layout } from './layout.ts'
-import type { Standing } from './standing.ts'
-import { isWhole } from './turns.ts'
+import type { OwnPlace } from './places.ts'
+import { isWhole } from './handover.ts'
 
 const TRIES = 5
 
 /** Writes the word down, over an older one. */
-export async function tellBreak(client: ZooKeeperClient, ground: Ground, path: string, name: string): Promise<void> {
+export async function tellBreak(
+  client: ZooKeeperClient,
+  parents: ParentNodes,
+  path: string,
+  name: string,
+): Promise<void> {
   const word = Buffer.from(name)
   for (let tries = 1; ; tries++) {
     try {
-      await ground.on(client, path.slice(0, path.lastIndexOf('/')), () =>
-        client.create(path, word, { acl: ground.acl }),
+      await parents.on(client, path.slice(0, path.lastIndexOf('/')), () =>
+        client.create(path, word, { acl: parents.acl }),
       )
       return
     } catch (error) {
@@ -33,7 +38,7 @@ export async function tellBreak(client: ZooKeeperClient, ground: Ground, path: s
   }
 }
 
-export class Breaks {
+export class BreakWakeups {
   readonly #client: ZooKeeperClient
   readonly #layout: Layout
   readonly #wake: (id: string) => void
@@ -45,12 +50,12 @@ export class Breaks {
   }
 
   /** Whether the word to this holder would stand beside its line, and nobody looks for it yet. */
-  isUnheeded(standing: Standing): boolean {
+  isUnheeded(standing: OwnPlace): boolean {
     return standing.granted && standing.breakWatch === null && this.#pathOf(standing) !== null
   }
 
   /** Looks for word to this holder, and for any that comes later, until it is forgotten. */
-  async heed(standing: Standing): Promise<void> {
+  async heed(standing: OwnPlace): Promise<void> {
     const path = this.#pathOf(standing)
     if (path === null) return
     const changed = ({ type }: Pick<WatchEvent, 'type'>): void => {
@@ -69,7 +74,7 @@ export class Breaks {
   }
 
   /** No word is expected any more. Goes out in one write with what is sent next. */
-  forget(standing: Standing): void {
+  forget(standing: OwnPlace): void {
     const [path, watch] = [this.#pathOf(standing), standing.breakWatch]
     if (path === null || watch === null) return
     standing.breakWatch = null
@@ -78,7 +83,7 @@ export class Breaks {
   }
 
   /** Takes the word away, be it to this holder or to one that has gone without hearing it. */
-  async #read(standing: Standing, path: string): Promise<void> {
+  async #read(standing: OwnPlace, path: string): Promise<void> {
     try {
       const { data, stat } = await this.#client.getData(path)
       if (data.toString() === standing.path.slice(standing.linePath.length + 1)) {
@@ -101,7 +106,7 @@ export class Breaks {
     }
   }
 
-  #pathOf({ entry, linePath }: Standing): string | null {
+  #pathOf({ entry, linePath }: OwnPlace): string | null {
     return isWhole(entry) ? this.#layout.breakPath(linePath) : null
   }
 }

@@ -2,24 +2,24 @@
  * Comes by at every new place after a moment. Most holds are over sooner: they need neither a timer of their own nor a
  * watch on their node, and one timer for all of them is what remains of it.
  */
-import type { Standing } from './standing.ts'
+import type { OwnPlace } from './places.ts'
 
 /** No place is seen after sooner, and none much later than twice this. */
 const VISIT_MS = 100
 
-export class Visits {
-  readonly #visit: (standing: Standing) => void
+export class HoldWakeups {
+  readonly #visit: (standing: OwnPlace) => void
   /** Those that came since the last round, and those that were there before it. */
-  #young: Standing[] = []
-  #old: Standing[] = []
+  #young: OwnPlace[] = []
+  #old: OwnPlace[] = []
   #timer: NodeJS.Timeout | null = null
 
-  constructor(visit: (standing: Standing) => void) {
+  constructor(visit: (standing: OwnPlace) => void) {
     this.#visit = visit
   }
 
   /** Comes by once, unless it has been asked to already. */
-  expect(standing: Standing): void {
+  expect(standing: OwnPlace): void {
     if (standing.expected) return
     standing.expected = true
     this.#young.push(standing)

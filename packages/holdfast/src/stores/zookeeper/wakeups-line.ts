@@ -1,11 +1,11 @@
 /** Wakes somebody whenever a line changes, by a watch on its children that is set again after each change. */
-import { StoreUnreachableError } from '../../core/errors.ts'
-import type { Stop, Wake } from '../../driver.ts'
-import { isZooKeeperError, type ZooKeeperClient } from './client/index.ts'
+import { StoreUnreachableError } from '../../contract/errors.ts'
+import type { Stop, Wake } from '../../contract/driver.ts'
+import { isZooKeeperError, type ZooKeeperClient } from '../../clients/zookeeper/index.ts'
 
 const RETRY_MS = 200
 
-export class Observer {
+export class LineWakeups {
   readonly #client: ZooKeeperClient
   readonly #path: string
   readonly #wake: Wake

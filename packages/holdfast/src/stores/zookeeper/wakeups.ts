@@ -1,33 +1,33 @@
 /** The watches of one session on those in front of its places, and on its places' own nodes as far as the two share paths. */
-import { ClosedError, StoreError, StoreUnreachableError } from '../../core/errors.ts'
-import { isZooKeeperError, type WatchEvent, type ZooKeeperClient } from './client/index.ts'
+import { ClosedError, StoreError, StoreUnreachableError } from '../../contract/errors.ts'
+import { isZooKeeperError, type WatchEvent, type ZooKeeperClient } from '../../clients/zookeeper/index.ts'
 import type { Named } from './layout.ts'
 import type { Look } from './look.ts'
-import type { Standing } from './standing.ts'
-import type { Turns } from './turns.ts'
+import type { OwnPlace } from './places.ts'
+import type { Handover } from './handover.ts'
 
-export class Blocking {
+export class Wakeups {
   readonly #client: ZooKeeperClient
-  readonly #turns: Turns
+  readonly #handover: Handover
   readonly #wake: (id: string) => void
   /** How many places of this session wait for the node of a path. */
   readonly #waiting = new Map<string, number>()
 
-  constructor(client: ZooKeeperClient, turns: Turns, wake: (id: string) => void) {
+  constructor(client: ZooKeeperClient, handover: Handover, wake: (id: string) => void) {
     this.#client = client
-    this.#turns = turns
+    this.#handover = handover
     this.#wake = wake
   }
 
   /** Watches those that the look says, and no others any more. */
-  follow(standing: Standing, look: Look): void {
+  follow(standing: OwnPlace, look: Look): void {
     if (look.blocking.length === 0 && standing.blocking.size === 0) return
     const wanted = new Map(look.blocking.map((named) => [`${standing.linePath}/${named.name}`, named]))
     for (const path of [...standing.blocking.keys()]) if (!wanted.has(path)) this.#leave(standing, path)
     for (const [path, named] of wanted) if (!standing.blocking.has(path)) this.#watch(standing, path, named)
   }
 
-  forget(standing: Standing): void {
+  forget(standing: OwnPlace): void {
     for (const path of [...standing.blocking.keys()]) this.#leave(standing, path)
   }
 
@@ -40,12 +40,12 @@ export class Blocking {
   }
 
   /** By reading rather than by exists: that would leave a watch behind at a node that has gone, and never comes again. */
-  #watch(standing: Standing, path: string, inFront: Named): void {
+  #watch(standing: OwnPlace, path: string, inFront: Named): void {
     const changed = ({ type }: Pick<WatchEvent, 'type'>): void => {
       if (standing.blocking.get(path) !== changed) return
       this.#drop(standing, path)
       standing.woken = true
-      standing.isTurn = this.#turns.isTurn(standing, inFront, type)
+      standing.isTurn = this.#handover.isTurn(standing, inFront, type)
       this.#wake(standing.entry.id)
       // Core looks within this turn. A look that comes later may be about something else, and asks the leader.
       queueMicrotask(() => {
@@ -65,13 +65,13 @@ export class Blocking {
     })
   }
 
-  #leave(standing: Standing, path: string): void {
+  #leave(standing: OwnPlace, path: string): void {
     const callback = standing.blocking.get(path)
     if (callback !== undefined) this.#client.unwatch(path, callback)
     this.#drop(standing, path)
   }
 
-  #drop(standing: Standing, path: string): void {
+  #drop(standing: OwnPlace, path: string): void {
     standing.blocking.delete(path)
     const left = (this.#waiting.get(path) ?? 1) - 1
     if (left === 0) this.#waiting.delete(path)

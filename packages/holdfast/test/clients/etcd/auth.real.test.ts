@@ -1,17 +1,16 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { EtcdClient, EtcdWatchCancelledError } from '../../../src/drivers/etcd/client/index.ts'
-import { etcd } from '../../../src/drivers/etcd/index.ts'
+import { EtcdClient, EtcdWatchCancelledError } from '../../../src/clients/etcd/index.ts'
+import { etcd } from '../../../src/stores/etcd/index.ts'
 import { type Holdfast, makeInstance } from '../../../src/holdfast.ts'
-import { type Cluster, etcdctl, startCluster } from './cluster.ts'
+import { Cluster, endpointOf, etcdctl } from './cluster.ts'
 import { Recorder } from './record.ts'
 
 const b = (text: string): Buffer => Buffer.from(text)
-const root = { user: 'root', password: 'r00t' }
 let cluster: Cluster
 
 beforeAll(async () => {
-  cluster = await startCluster({ flags: ['--auth-token-ttl', '1'], client: root })
-  const ctl = (...args: string[]): Promise<string> => etcdctl(cluster.first.endpoint, ...args)
+  cluster = await Cluster.open(1, { flags: ['--auth-token-ttl', '1'] })
+  const ctl = (...args: string[]): Promise<string> => etcdctl(endpointOf(cluster.first), ...args)
   await ctl('user', 'add', 'root:r00t')
   await ctl('user', 'add', 'ann:secret-of-ann')
   await ctl('role', 'add', 'ann')
@@ -19,7 +18,7 @@ beforeAll(async () => {
   await ctl('user', 'grant-role', 'ann', 'ann')
   await ctl('auth', 'enable')
 })
-afterAll(() => cluster.stop())
+afterAll(() => cluster?.close())
 
 function clientOf(credentials: { user?: string; password?: string }): EtcdClient {
   const client = new EtcdClient({ endpoints: cluster.endpoints, timeoutMs: 30_000, ...credentials })
@@ -100,8 +99,7 @@ test('a server that restarts has forgotten all tokens: renewed', async () => {
   const seen = new Recorder()
   await ann.watch(b('ann/restart'), {}, seen)
   await cluster.first.kill()
-  cluster.first.start()
-  await cluster.first.ready()
+  await cluster.first.start()
   await ann.put({ key: b('ann/restart'), value: b('1') })
   await seen.count(1)
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { EtcdError } from '../../../src/drivers/etcd/client/index.ts'
-import { PutResponse } from '../../../src/drivers/etcd/client/messages/kv.ts'
-import { AuthenticateRequest, AuthenticateResponse } from '../../../src/drivers/etcd/client/messages/server.ts'
+import { EtcdError } from '../../../src/clients/etcd/index.ts'
+import { PutResponse } from '../../../src/clients/etcd/messages/kv.ts'
+import { AuthenticateRequest, AuthenticateResponse } from '../../../src/clients/etcd/messages/server.ts'
 import { answer, clientOf, framed, refuse, rejection, startPeer } from './peer.ts'
 
 const key = Buffer.from('k')

@@ -1,11 +1,13 @@
 import { once } from 'node:events'
 import { constants, createServer, type ServerHttp2Stream } from 'node:http2'
 import { connect } from 'node:net'
-import { expect, test } from 'vitest'
-import { ClosedError } from '../../../src/core/errors.ts'
-import { EtcdUnreachableError } from '../../../src/drivers/etcd/client/index.ts'
-import { PutResponse, RangeResponse } from '../../../src/drivers/etcd/client/messages/kv.ts'
-import { answer, clientOf, deadEndpoint, deferred, framed, rejection, startPeer, startTcp } from './peer.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { ClosedError } from '../../../src/contract/errors.ts'
+import { EtcdUnreachableError } from '../../../src/clients/etcd/index.ts'
+import { PutResponse, RangeResponse } from '../../../src/clients/etcd/messages/kv.ts'
+import { WatchResponse } from '../../../src/clients/etcd/messages/watch.ts'
+import { blockFor } from '../../blocked.ts'
+import { answer, clientOf, deadEndpoint, deferred, framed, type Peer, rejection, startPeer, startTcp } from './peer.ts'
 
 const key = Buffer.from('k')
 const putReply = framed(PutResponse, {})
@@ -114,6 +116,60 @@ test('a connection that has gone silent is noticed long before the deadline', as
   const error = await rejection(client.put({ key }, { timeoutMs: 86_400_000 }))
   expect(error).toMatchObject({ statusName: 'UNAVAILABLE', mayHaveApplied: true })
   expect((error.cause as Error).message).toContain('silent for')
+})
+
+/** A peer behind a gate that keeps what the peer says until it is let through, which is done before `let()` returns. */
+async function gated(peer: Peer): Promise<{ endpoint: string; shut(): Promise<void>; let(): void }> {
+  let kept: Buffer[] | null = null
+  let came = deferred<void>()
+  let through: (bytes: Buffer) => void = () => undefined
+  const endpoint = await startTcp((socket) => {
+    const upstream = connect(Number(new URL(peer.endpoint).port), '127.0.0.1')
+    onTestFinished(() => void upstream.destroy())
+    upstream.on('error', () => socket.destroy())
+    through = (bytes) => void socket.write(bytes)
+    socket.on('data', (chunk) => upstream.write(chunk))
+    upstream.on('data', (chunk) => {
+      if (kept === null) return through(chunk)
+      kept.push(chunk)
+      came.resolve()
+    })
+  })
+  return {
+    endpoint,
+    shut() {
+      kept = []
+      came = deferred()
+      return came.promise
+    },
+    let() {
+      through(Buffer.concat(kept ?? []))
+      kept = null
+    },
+  }
+}
+
+test('an answer that waits in the socket counts, although the timer is due', async () => {
+  const peer = await startPeer((stream, headers) => {
+    const created = headers[':path'] === '/etcdserverpb.Watch/Watch'
+    if (!created) return answer(stream, [putReply])
+    stream.respond({ ':status': 200, 'content-type': 'application/grpc' })
+    stream.write(framed(WatchResponse, { created: true }))
+  })
+  const gate = await gated(peer)
+  const client = clientOf(gate.endpoint)
+  await client.put({ key })
+  for (const call of [
+    () => client.put({ key }, { timeoutMs: 1_000 }),
+    () => client.watch(key, { timeoutMs: 1_000 }, { onEvents: () => undefined, onEnd: () => undefined }),
+  ]) {
+    const came = gate.shut()
+    const settled = call()
+    await came
+    gate.let()
+    blockFor(1_200)
+    await settled
+  }
 })
 
 test('a member that answers probes may take its time', async () => {

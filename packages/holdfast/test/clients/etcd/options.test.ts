@@ -2,10 +2,10 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { UsageError } from '../../../src/core/errors.ts'
-import { EtcdClient, type EtcdClientOptions } from '../../../src/drivers/etcd/client/index.ts'
-import { PutResponse } from '../../../src/drivers/etcd/client/messages/kv.ts'
-import { WatchResponse } from '../../../src/drivers/etcd/client/messages/watch.ts'
+import { UsageError } from '../../../src/contract/errors.ts'
+import { EtcdClient, type EtcdClientOptions } from '../../../src/clients/etcd/index.ts'
+import { PutResponse } from '../../../src/clients/etcd/messages/kv.ts'
+import { WatchResponse } from '../../../src/clients/etcd/messages/watch.ts'
 import { answer, clientOf, deadEndpoint, framed, rejection, startPeer } from './peer.ts'
 
 const endpoints = ['http://127.0.0.1:1']
@@ -47,9 +47,9 @@ test('a call checks its deadline, a watch its revision', async () => {
 
 /** Runs a program in a process of its own until it ends by itself; answers what it wrote. */
 async function run(program: string): Promise<string> {
-  const client = new URL('../../../src/drivers/etcd/client/index.ts', import.meta.url).href
+  const client = new URL('../../../src/clients/etcd/index.ts', import.meta.url).href
   const source = `import { EtcdClient } from '${client}'\n${program}`
-  const tsx = fileURLToPath(new URL('../../../node_modules/tsx/dist/cli.mjs', import.meta.url))
+  const tsx = fileURLToPath(new URL('../../../../../node_modules/tsx/dist/cli.mjs', import.meta.url))
   const args = [tsx, '--input-type=module', '-e', source]
   return (await promisify(execFile)(process.execPath, args, { timeout: 25_000 })).stdout
 }

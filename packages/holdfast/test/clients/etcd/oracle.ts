@@ -1,7 +1,7 @@
 /** The generated codec that the hand codec is compared with: protobufjs on rpc.proto, and random messages for both. */
 import { fileURLToPath } from 'node:url'
 import protobuf from 'protobufjs'
-import { Random } from '../../../src/torture/random.ts'
+import { Random } from '../../../../holdfast-lab/src/torture/random.ts'
 
 const root = protobuf.loadSync(fileURLToPath(new URL('rpc.proto', import.meta.url)))
 

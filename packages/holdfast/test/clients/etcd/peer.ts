@@ -9,8 +9,8 @@ import {
 } from 'node:http2'
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
-import { EtcdClient, type EtcdClientOptions } from '../../../src/drivers/etcd/client/index.ts'
-import type { Message } from '../../../src/drivers/etcd/client/message.ts'
+import { EtcdClient, type EtcdClientOptions } from '../../../src/clients/etcd/index.ts'
+import type { Message } from '../../../src/clients/etcd/message.ts'
 
 export type Script = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, call: number) => void
 

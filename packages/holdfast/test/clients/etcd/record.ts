@@ -1,5 +1,5 @@
 /** A watch observer that keeps what it is told, and lets a test wait for it. */
-import type { WatchEvent, WatchObserver } from '../../../src/drivers/etcd/client/index.ts'
+import type { WatchEvent, WatchObserver } from '../../../src/clients/etcd/index.ts'
 
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString()
 

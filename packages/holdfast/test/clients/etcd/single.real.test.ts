@@ -5,8 +5,8 @@ import {
   EtcdError,
   EtcdWatchCancelledError,
   type KeepAliveReply,
-} from '../../../src/drivers/etcd/client/index.ts'
-import { type Cluster, etcdctl, startCluster } from './cluster.ts'
+} from '../../../src/clients/etcd/index.ts'
+import { Cluster, endpointOf, etcdctl } from './cluster.ts'
 import { Gate } from './gate.ts'
 import { Recorder } from './record.ts'
 
@@ -17,9 +17,9 @@ let run = 0
 let prefix = ''
 
 beforeAll(async () => {
-  cluster = await startCluster()
+  cluster = await Cluster.open()
 })
-afterAll(() => cluster.stop())
+afterAll(() => cluster?.close())
 beforeEach(() => {
   prefix = `run${++run}/`
   client = new EtcdClient({ endpoints: cluster.endpoints, timeoutMs: 30_000 })
@@ -129,7 +129,7 @@ test('an answer larger than a message comes in pieces and is told whole', async 
 test('compacted history is told, with the oldest revision left', async () => {
   const first = await client.put({ key: b(`${prefix}k`) })
   const last = await client.put({ key: b(`${prefix}k`) })
-  await etcdctl(cluster.first.endpoint, 'compact', String(last.header.revision))
+  await etcdctl(endpointOf(cluster.first), 'compact', String(last.header.revision))
   const seen = new Recorder()
   await client.watch(b(`${prefix}k`), { startRevision: first.header.revision }, seen)
   const error = await seen.end()
@@ -141,7 +141,7 @@ test('compacted history is told, with the oldest revision left', async () => {
 })
 
 test('a quiet watch is left in peace: probes are no offence to the server', async () => {
-  const gate = new Gate(cluster.first.endpoint)
+  const gate = new Gate(endpointOf(cluster.first))
   const probing = new EtcdClient({ endpoints: [await gate.listen()], probeIntervalMs: 30, probeWaitMs: 20_000 })
   const seen = new Recorder()
   await probing.watch(b(`${prefix}k`), {}, seen)
@@ -159,7 +159,7 @@ test('a quiet watch is left in peace: probes are no offence to the server', asyn
 
 test('history compacted while a watch was cut off is told when it comes back', async () => {
   const key = b(`${prefix}k`)
-  const gate = new Gate(cluster.first.endpoint)
+  const gate = new Gate(endpointOf(cluster.first))
   const cut = new EtcdClient({ endpoints: [await gate.listen()], timeoutMs: 30_000 })
   const seen = new Recorder()
   await cut.watch(key, {}, seen)
@@ -168,7 +168,7 @@ test('history compacted while a watch was cut off is told when it comes back', a
   gate.shut()
   for (let i = 0; i < 3; i++) await client.put({ key, value: b('missed') })
   const last = await client.put({ key, value: b('last') })
-  await etcdctl(cluster.first.endpoint, 'compact', String(last.header.revision))
+  await etcdctl(endpointOf(cluster.first), 'compact', String(last.header.revision))
   gate.open()
   const error = await seen.end()
   expect(error).toBeInstanceOf(EtcdCompactedError)
@@ -185,8 +185,7 @@ test('a watch goes on across a restart of the server, without a gap and without 
   for (const value of ['1', '2']) await client.put({ key, value: b(value) })
   await seen.count(2)
   await cluster.first.kill()
-  cluster.first.start()
-  await cluster.first.ready()
+  await cluster.first.start()
   const other = new EtcdClient({ endpoints: cluster.endpoints, timeoutMs: 30_000 })
   for (const value of ['3', '4', '5']) await other.put({ key, value: b(value) })
   await other.close()

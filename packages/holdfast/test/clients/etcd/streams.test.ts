@@ -1,14 +1,10 @@
 import type { ServerHttp2Stream } from 'node:http2'
 import { expect, test } from 'vitest'
-import { ClosedError } from '../../../src/core/errors.ts'
-import {
-  EtcdUnreachableError,
-  EtcdWatchCancelledError,
-  type WatchEvent,
-} from '../../../src/drivers/etcd/client/index.ts'
-import type { Message } from '../../../src/drivers/etcd/client/message.ts'
-import { LeaseKeepAliveRequest, LeaseKeepAliveResponse } from '../../../src/drivers/etcd/client/messages/lease.ts'
-import { WatchRequest, WatchResponse } from '../../../src/drivers/etcd/client/messages/watch.ts'
+import { ClosedError } from '../../../src/contract/errors.ts'
+import { EtcdUnreachableError, EtcdWatchCancelledError, type WatchEvent } from '../../../src/clients/etcd/index.ts'
+import type { Message } from '../../../src/clients/etcd/message.ts'
+import { LeaseKeepAliveRequest, LeaseKeepAliveResponse } from '../../../src/clients/etcd/messages/lease.ts'
+import { WatchRequest, WatchResponse } from '../../../src/clients/etcd/messages/watch.ts'
 import { clientOf, deferred, framed, refuse, rejection, startPeer } from './peer.ts'
 
 const key = Buffer.from('k')

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
-import { EtcdClient, EtcdUnreachableError, type KeepAliveReply } from '../../../src/drivers/etcd/client/index.ts'
-import { type Cluster, type Member, startCluster } from './cluster.ts'
+import { EtcdClient, EtcdUnreachableError, type KeepAliveReply } from '../../../src/clients/etcd/index.ts'
+import type { Server } from '../../../../holdfast-lab/src/testbed/server.ts'
+import { Cluster, endpointOf, freeze } from './cluster.ts'
 import { Recorder } from './record.ts'
 
 const b = (text: string): Buffer => Buffer.from(text)
@@ -9,16 +10,16 @@ let run = 0
 let prefix = ''
 
 beforeAll(async () => {
-  cluster = await startCluster({ size: 3 })
+  cluster = await Cluster.open(3)
 })
-afterAll(() => cluster.stop())
+afterAll(() => cluster?.close())
 beforeEach(() => {
   prefix = `run${++run}/`
 })
 
 /** A client that starts with the first of these members. */
-function clientOf(members: readonly Member[], timeoutMs = 30_000): EtcdClient {
-  const client = new EtcdClient({ endpoints: members.map((m) => m.endpoint), timeoutMs, random: () => 0 })
+function clientOf(members: readonly Server[], timeoutMs = 30_000): EtcdClient {
+  const client = new EtcdClient({ endpoints: members.map(endpointOf), timeoutMs, random: () => 0 })
   onTestFinished(() => client.close())
   return client
 }
@@ -49,19 +50,17 @@ test('the leader is killed: a watch on it goes on elsewhere, every revision told
   const version = Number(now.kvs[0]?.version)
   await seen.count(version)
   expect(seen.events.map((event) => event.kv.version)).toEqual(Array.from({ length: version }, (_, i) => BigInt(i + 1)))
-  leader.start()
-  await leader.ready()
+  await leader.start()
 })
 
 test('a dead endpoint first in the list is passed over', async () => {
   const { found: leader, others } = await cluster.leader()
-  const dead = others[0] as Member
+  const dead = others[0] as Server
   await dead.kill()
   const client = clientOf([dead, leader])
   const { header } = await client.put({ key: b(`${prefix}k`) })
   expect(header.revision).toBeGreaterThan(0n)
-  dead.start()
-  await dead.ready()
+  await dead.start()
 })
 
 test('a stopped member: a write says it may have happened, the next call moves on', async () => {
@@ -69,7 +68,7 @@ test('a stopped member: a write says it may have happened, the next call moves o
   const key = b(`${prefix}k`)
   await client.put({ key, value: b('1') })
   const { found: stopped } = await cluster.serving(client)
-  await stopped.stop()
+  await freeze(stopped)
   try {
     const error: unknown = await client.put({ key, value: b('2') }, { timeoutMs: 1_000 }).catch((e: unknown) => e)
     expect(error).toBeInstanceOf(EtcdUnreachableError)
@@ -93,7 +92,7 @@ test('a member stops while it serves: read, watch and keep-alive all go on throu
   keepAlive.send(id)
   await replies[0]
   const { found: stopped, others } = await cluster.serving(client)
-  await stopped.stop()
+  await freeze(stopped)
   try {
     const stoppedAtMs = performance.now()
     keepAlive.send(id, 500)
@@ -119,8 +118,7 @@ test('quorum is lost: a write ends by its deadline, a watch stream on the rest i
   await Promise.all(others.map((member) => member.kill()))
   const error: unknown = await client.put({ key }, { timeoutMs: 1_500 }).catch((e: unknown) => e)
   expect(error).toBeInstanceOf(EtcdUnreachableError)
-  for (const member of others) member.start()
-  await Promise.all(others.map((member) => member.ready()))
+  await Promise.all(others.map((member) => member.start()))
   await client.put({ key, value: b('back') }, { timeoutMs: 30_000 })
   await seen.until(() => seen.told.includes(`put ${prefix}k=back`))
 })

@@ -1,73 +1,24 @@
-import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { EtcdClient, EtcdUnreachableError, type EtcdTls } from '../../../src/drivers/etcd/client/index.ts'
-import { etcd } from '../../../src/drivers/etcd/index.ts'
+import { EtcdClient, EtcdUnreachableError, type EtcdTls } from '../../../src/clients/etcd/index.ts'
+import { etcd } from '../../../src/stores/etcd/index.ts'
 import { makeInstance } from '../../../src/holdfast.ts'
-import { type Cluster, startCluster } from './cluster.ts'
+import { requireTools } from '../../../../holdfast-lab/src/testbed/require.ts'
+import { type Testbed, testbed } from '../../../../holdfast-lab/src/testbed/testbed.ts'
+import { Cluster } from './cluster.ts'
 import { Recorder } from './record.ts'
 
 const b = (text: string): Buffer => Buffer.from(text)
-let folder = ''
+let bed: Testbed
 let cluster: Cluster
 let tls: EtcdTls
 
-async function openssl(...args: string[]): Promise<void> {
-  await promisify(execFile)('openssl', args, { cwd: folder })
-}
-
-/** A certificate signed by our own authority. */
-async function certificate(name: string, extensions: string): Promise<void> {
-  await writeFile(join(folder, `${name}.ext`), extensions)
-  await openssl(
-    'req',
-    '-newkey',
-    'rsa:2048',
-    '-nodes',
-    '-keyout',
-    `${name}.key`,
-    '-out',
-    `${name}.csr`,
-    '-subj',
-    `/CN=${name}`,
-  )
-  const signing = ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial', '-days', '2', '-extfile', `${name}.ext`]
-  await openssl('x509', '-req', '-in', `${name}.csr`, '-out', `${name}.pem`, ...signing)
-}
-
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'holdfast-tls-'))
-  await openssl(
-    'req',
-    '-x509',
-    '-newkey',
-    'rsa:2048',
-    '-nodes',
-    '-keyout',
-    'ca.key',
-    '-out',
-    'ca.pem',
-    '-days',
-    '2',
-    '-subj',
-    '/CN=ca',
-  )
-  await certificate('server', 'subjectAltName=IP:127.0.0.1\nextendedKeyUsage=serverAuth,clientAuth')
-  await certificate('client', 'extendedKeyUsage=clientAuth')
-  const path = (name: string): string => join(folder, name)
-  const [ca, cert, key] = await Promise.all(['ca.pem', 'client.pem', 'client.key'].map((name) => readFile(path(name))))
-  tls = { ca, cert, key } as EtcdTls
-  const files = ['--cert-file', path('server.pem'), '--key-file', path('server.key')]
-  const clients = ['--client-cert-auth', '--trusted-ca-file', path('ca.pem')]
-  cluster = await startCluster({ scheme: 'https', flags: [...files, ...clients], client: { tls } })
+  await requireTools(['certificates'])
+  bed = await testbed()
+  tls = (await bed.certificate('client')).pem
+  cluster = await Cluster.open(1, { tls: await bed.certificate('server') }, bed)
 })
-afterAll(async () => {
-  await cluster.stop()
-  await rm(folder, { recursive: true, force: true })
-})
+afterAll(() => bed?.close())
 
 function clientOf(options: EtcdTls | undefined, timeoutMs = 30_000): EtcdClient {
   const client = new EtcdClient({ endpoints: cluster.endpoints, timeoutMs, ...(options ? { tls: options } : {}) })

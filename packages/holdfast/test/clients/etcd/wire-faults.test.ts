@@ -1,8 +1,8 @@
 import { connect } from 'node:net'
 import { constants } from 'node:http2'
 import { expect, test } from 'vitest'
-import { EtcdError, EtcdProtocolError, EtcdUnreachableError } from '../../../src/drivers/etcd/client/index.ts'
-import { PutResponse, RangeResponse } from '../../../src/drivers/etcd/client/messages/kv.ts'
+import { EtcdError, EtcdProtocolError, EtcdUnreachableError } from '../../../src/clients/etcd/index.ts'
+import { PutResponse, RangeResponse } from '../../../src/clients/etcd/messages/kv.ts'
 import { answer, clientOf, framed, refuse, rejection, startPeer, startTcp } from './peer.ts'
 
 const key = Buffer.from('k')

@@ -1,17 +1,21 @@
 /** Commands, replies and scripts on a real server, in RESP3 and in RESP2. */
 import { randomBytes } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { Connection, script } from '../../../src/drivers/redis/wire/index.ts'
-import type { RedisServer } from './server.ts'
-import { startRedis } from './server.ts'
+import { Connection, script } from '../../../src/clients/redis/index.ts'
+import { requireServers } from '../../../../holdfast-lab/src/testbed/require.ts'
+import type { Server } from '../../../../holdfast-lab/src/testbed/server.ts'
+import { type Testbed, testbed } from '../../../../holdfast-lab/src/testbed/testbed.ts'
 
-let server: RedisServer
+let bed: Testbed
+let server: Server
 
 beforeAll(async () => {
-  server = await startRedis(() => ['--enable-debug-command', 'local'])
+  await requireServers(['redis'])
+  bed = await testbed()
+  server = await bed.redis()
 })
 
-afterAll(() => server.stop())
+afterAll(() => bed?.close())
 
 describe.each([3, 2] as const)('RESP%i', (protocol) => {
   let connection: Connection

@@ -1,8 +1,8 @@
 /** Commands become exactly the bytes that RESP asks for. */
 import { describe, expect, test } from 'vitest'
-import { UsageError } from '../../../src/core/errors.ts'
-import { encode, encodeHead, encodeScript } from '../../../src/drivers/redis/wire/encode.ts'
-import type { Argument } from '../../../src/drivers/redis/wire/encode.ts'
+import { UsageError } from '../../../src/contract/errors.ts'
+import { encode, encodeHead, encodeScript } from '../../../src/clients/redis/encode.ts'
+import type { Argument } from '../../../src/clients/redis/encode.ts'
 
 function bytes(args: readonly Argument[]): Buffer {
   return Buffer.from(encode(args), 'latin1')

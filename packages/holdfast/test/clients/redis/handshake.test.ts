@@ -1,9 +1,9 @@
 /** Greeting, refusals and coming back: typed errors without the password, and no server met at full speed. */
 import { inspect } from 'node:util'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { Connection } from '../../../src/drivers/redis/wire/connection.ts'
-import { ConnectionLostError, HandshakeError } from '../../../src/drivers/redis/wire/errors.ts'
-import type { ConnectionOptions } from '../../../src/drivers/redis/wire/options.ts'
+import { Connection } from '../../../src/clients/redis/connection.ts'
+import { ConnectionLostError, HandshakeError } from '../../../src/clients/redis/errors.ts'
+import type { ConnectionOptions } from '../../../src/clients/redis/options.ts'
 import type { Act, Peer } from './peer.ts'
 import { HELLO_OK, greeting, startPeer } from './peer.ts'
 

@@ -4,12 +4,14 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { Connection } from '../../../src/drivers/redis/wire/index.ts'
-import type { ConnectionOptions } from '../../../src/drivers/redis/wire/index.ts'
-import type { RedisServer } from './server.ts'
-import { startRedis } from './server.ts'
+import { Connection } from '../../../src/clients/redis/index.ts'
+import type { ConnectionOptions } from '../../../src/clients/redis/index.ts'
+import { requireServers } from '../../../../holdfast-lab/src/testbed/require.ts'
+import type { Server } from '../../../../holdfast-lab/src/testbed/server.ts'
+import { type Testbed, testbed } from '../../../../holdfast-lab/src/testbed/testbed.ts'
 
-let server: RedisServer
+let bed: Testbed
+let server: Server
 const opened: Connection[] = []
 
 function connect(options: ConnectionOptions = {}): Connection {
@@ -23,10 +25,12 @@ async function clients(admin: Connection): Promise<string> {
 }
 
 beforeAll(async () => {
-  server = await startRedis()
+  await requireServers(['redis'])
+  bed = await testbed()
+  server = await bed.redis()
 })
 
-afterAll(() => server.stop())
+afterAll(() => bed?.close())
 
 afterEach(async () => {
   for (const connection of opened.splice(0)) await connection.close()
@@ -78,7 +82,7 @@ test('a restart: commands wait, subscriptions are renewed and told, messages flo
     if (text === 'after') heard()
   })
   expect(await connection.command(['PUBLISH', 'inbox', 'before'])).toBe(1)
-  const restarted = server.restart()
+  const restarted = server.kill().then(() => server.restart({ keepData: false }))
   while (connection.ready) await new Promise((resolve) => setImmediate(resolve))
   const waited = connection.command(['PING'])
   await restarted

@@ -1,8 +1,8 @@
 /** The parser gives the same replies however the bytes are cut, and refuses what is no RESP or too much of it. */
 import { describe, expect, test } from 'vitest'
-import { ProtocolError, ReplyError } from '../../../src/drivers/redis/wire/errors.ts'
-import { Parser } from '../../../src/drivers/redis/wire/parser.ts'
-import type { Reply } from '../../../src/drivers/redis/wire/reply.ts'
+import { ProtocolError, ReplyError } from '../../../src/clients/redis/errors.ts'
+import { Parser } from '../../../src/clients/redis/parser.ts'
+import type { Reply } from '../../../src/clients/redis/reply.ts'
 
 const MB = 1024 * 1024
 

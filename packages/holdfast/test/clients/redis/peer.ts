@@ -2,8 +2,8 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { AddressInfo, Server, Socket } from 'node:net'
-import { Parser } from '../../../src/drivers/redis/wire/parser.ts'
-import type { Reply } from '../../../src/drivers/redis/wire/reply.ts'
+import { Parser } from '../../../src/clients/redis/parser.ts'
+import type { Reply } from '../../../src/clients/redis/reply.ts'
 
 /** What to do with a command; a string is sent back as bytes, undefined means silence. */
 export type Act = (args: readonly string[], socket: Socket) => string | undefined

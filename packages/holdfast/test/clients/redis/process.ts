@@ -1,7 +1,7 @@
 /** Run as a process of its own: shows what keeps a process alive. Prints 'end' when it ends by itself. */
 import { writeSync } from 'node:fs'
-import { Connection } from '../../../src/drivers/redis/wire/index.ts'
-import { freePort } from '../../../src/testbed/port.ts'
+import { Connection } from '../../../src/clients/redis/index.ts'
+import { freePort } from '../../../../holdfast-lab/src/testbed/port.ts'
 
 const [mode, port] = [process.argv[2], Number(process.argv[3])]
 process.on('exit', () => say('end'))

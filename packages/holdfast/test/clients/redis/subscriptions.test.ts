@@ -1,7 +1,7 @@
 /** Subscriptions: confirmed before they count, renewed on every link, and never confused with replies. */
 import { afterEach, describe, expect, test } from 'vitest'
-import { Connection } from '../../../src/drivers/redis/wire/connection.ts'
-import type { ConnectionOptions } from '../../../src/drivers/redis/wire/options.ts'
+import { Connection } from '../../../src/clients/redis/connection.ts'
+import type { ConnectionOptions } from '../../../src/clients/redis/options.ts'
 import type { Act, Peer } from './peer.ts'
 import { greeting, startPeer } from './peer.ts'
 
@@ -84,17 +84,21 @@ describe('in RESP3', () => {
     expect(got).toEqual(['1', '3'])
   })
 
-  test('a channel that is refused when it is renewed drops the link, until it is granted', async () => {
-    await open(greeting(confirming), { backoffMaxMs: 5 })
+  test('a channel that is refused when it is renewed is asked for again, and commands do not suffer', async () => {
+    let again: () => void
+    const resubscribed = new Promise<void>((resolve) => (again = resolve))
+    await open(greeting(confirming), { backoffMaxMs: 5, events: { onResubscribed: () => again() } })
     await connection.subscribe('c', () => undefined)
     let refusals = 0
     peer.act = greeting((args, socket) =>
       args[0] === 'SUBSCRIBE' && refusals++ < 2 ? '-NOPERM no channel\r\n' : confirming(args, socket),
     )
     peer.sockets[0]?.destroy()
-    await peer.whenConnected(4)
+    await peer.whenConnected(2)
     expect(await connection.command(['PING'])).toBe('OK')
+    await resubscribed
     expect(refusals).toBe(3)
+    expect(peer.sockets).toHaveLength(2)
   })
 
   test('a subscription whose confirmation is lost is rejected and not renewed', async () => {

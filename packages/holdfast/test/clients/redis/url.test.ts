@@ -1,11 +1,10 @@
 /** URLs and options: what they mean, and that no error of theirs repeats a password. */
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { UsageError } from '../../../src/core/errors.ts'
-import { Connection } from '../../../src/drivers/redis/wire/connection.ts'
-import { backoffMs } from '../../../src/drivers/redis/wire/backoff.ts'
-import type { ConnectionOptions } from '../../../src/drivers/redis/wire/options.ts'
-import { parseRedisUrl } from '../../../src/drivers/redis/wire/url.ts'
+import { UsageError } from '../../../src/contract/errors.ts'
+import { Connection } from '../../../src/clients/redis/connection.ts'
+import type { ConnectionOptions } from '../../../src/clients/redis/options.ts'
+import { parseRedisUrl } from '../../../src/clients/redis/url.ts'
 
 describe('parseRedisUrl', () => {
   test.each<[string, ConnectionOptions]>([
@@ -77,20 +76,5 @@ describe('options', () => {
 
   test('a connection shows no password when it is printed', () => {
     expect(inspect(new Connection({ password: 'hunter2' }), { depth: 9, showHidden: true })).not.toContain('hunter2')
-  })
-})
-
-describe('backoffMs', () => {
-  const range = { backoffMinMs: 50, backoffMaxMs: 2_000 }
-
-  test('doubles up to the cap, and stays there for ever', () => {
-    expect([0, 1, 2, 3, 4, 5, 6, 7, 1_000].map((failures) => backoffMs(failures, range, 1))).toEqual([
-      50, 100, 200, 400, 800, 1_600, 2_000, 2_000, 2_000,
-    ])
-  })
-
-  test('is spread over the upper half of the step, never near zero', () => {
-    expect(backoffMs(3, range, 0)).toBe(200)
-    expect(backoffMs(3, range, 0.5)).toBe(300)
   })
 })

@@ -1,19 +1,19 @@
 /** A follower cut off from its leader: what it still answers must not keep a session believed that the leader has ended. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ZooKeeperClient } from '../../../src/drivers/zookeeper/client/index.ts'
+import { ZooKeeperClient } from '../../../src/clients/zookeeper/index.ts'
+import { Rig } from '../../stores/zookeeper/rig.ts'
 import { Proxy } from './proxy.ts'
-import { type Ensemble, startEnsemble } from './server.ts'
 
 const SESSION_MS = 1_600
-let ensemble: Ensemble
+let ensemble: Rig
 const proxies: Proxy[] = []
 
 beforeAll(async () => {
-  ensemble = await startEnsemble({
-    count: 3,
+  ensemble = await Rig.open(3, {
     tickMs: 400,
+    config: { syncLimit: 10 },
     // The first server, whose id is too low for a leader, reaches the others through proxies.
-    route: async (from, _to, port, use) => {
+    peerPort: async (from, _to, port, use) => {
       if (from !== 1 || use === 'election') return port
       const proxy = await Proxy.to(port)
       proxies.push(proxy)
@@ -30,7 +30,7 @@ afterAll(async () => {
 test.each(['sync', 'commit'] as const)(
   'with heartbeat %s the deadline ends with what the leader vouched for',
   async (heartbeat) => {
-    const follower = ensemble.servers[0]?.address ?? ''
+    const follower = ensemble.addresses[0] ?? ''
     const leaderSide = new ZooKeeperClient({ servers: ensemble.addresses.slice(1) })
     const client = new ZooKeeperClient({ servers: [follower], sessionTimeoutMs: SESSION_MS, heartbeat })
     const node = await client.create('/mine-', undefined, { mode: 'ephemeralSequential', timeoutMs: 30_000 })
@@ -57,6 +57,6 @@ test.each(['sync', 'commit'] as const)(
     }
     await client.close({ timeoutMs: 1 })
     await leaderSide.close()
-    await ensemble.servers[0]?.serving()
+    await ensemble.servers[0]?.ready()
   },
 )

@@ -1,18 +1,19 @@
 /** A session and three servers: it moves to another when its own is killed, stopped or cut off. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { StoreUnreachableError } from '../../../src/core/errors.ts'
-import { type ClientState, isZooKeeperError, ZooKeeperClient } from '../../../src/drivers/zookeeper/client/index.ts'
+import { StoreUnreachableError } from '../../../src/contract/errors.ts'
+import { type ClientState, isZooKeeperError, ZooKeeperClient } from '../../../src/clients/zookeeper/index.ts'
+import type { Server } from '../../../../holdfast-lab/src/testbed/server.ts'
+import { Rig } from '../../stores/zookeeper/rig.ts'
 import { Proxy } from './proxy.ts'
-import { type Ensemble, startEnsemble, type ZkServer } from './server.ts'
 
 const SESSION_MS = 8_000
 /** Servers are tried in a random order; a number of almost 1 leaves them as they are. */
 const unshuffled = (): number => 0.99
-let ensemble: Ensemble
+let ensemble: Rig
 let proxies: Proxy[]
 
 beforeAll(async () => {
-  ensemble = await startEnsemble({ count: 3, tickMs: 400 })
+  ensemble = await Rig.open(3, { tickMs: 400, config: { syncLimit: 10 } })
   proxies = await Promise.all(ensemble.servers.map((server) => Proxy.to(server.port)))
 })
 
@@ -34,14 +35,14 @@ function reached(client: ZooKeeperClient, wanted: ClientState): Promise<Error | 
 /** A client of its own for each, whose server is the one named: it goes to the next when that one is harmed. */
 async function moves(
   at: number,
-  harm: (server: ZkServer, link: Proxy) => void | Promise<void>,
-  heal: (server: ZkServer, link: Proxy) => void | Promise<void>,
+  harm: (server: Server, link: Proxy) => void | Promise<void>,
+  heal: (server: Server, link: Proxy) => void | Promise<void>,
 ): Promise<void> {
-  const order = [0, 1, 2].map((i) => ensemble.servers[(at + i) % 3] as ZkServer)
+  const order = [0, 1, 2].map((i) => ensemble.servers[(at + i) % 3] as Server)
   const links = await Promise.all(order.map((server) => Proxy.to(server.port)))
-  const [server, link] = [order[0], links[0]] as [ZkServer, Proxy]
+  const [server, link] = [order[0], links[0]] as [Server, Proxy]
   // After the case before, another may still be about to lead.
-  await Promise.all(order.map((each) => each.serving()))
+  await Promise.all(order.map((each) => each.ready()))
   const servers = links.map(({ address }) => address)
   const client = new ZooKeeperClient({ servers, sessionTimeoutMs: SESSION_MS, random: unshuffled })
   const node = await client.create('/moving-', undefined, { mode: 'ephemeralSequential', timeoutMs: 30_000 })
@@ -68,20 +69,17 @@ test('its server is killed', async () => {
   await moves(
     0,
     (server) => server.kill(),
-    async (server) => {
-      await server.start()
-      await server.serving()
-    },
+    (server) => server.start(),
   )
 })
 
 test('its server is stopped: nothing is said any more, the kernel still takes connections', async () => {
   await moves(
     0,
-    (server) => server.signal('SIGSTOP'),
+    (server) => server.pause(),
     async (server) => {
-      server.signal('SIGCONT')
-      await server.serving()
+      server.resume()
+      await server.ready()
     },
   )
 })

@@ -1,7 +1,8 @@
 /** A session nobody answers for: the link is left, the deadline is our own, and what waits is told. */
 import { afterEach, expect, test } from 'vitest'
-import type { ClientState, ZooKeeperClient } from '../../../src/drivers/zookeeper/client/index.ts'
-import { Op } from '../../../src/drivers/zookeeper/client/protocol.ts'
+import type { ClientState, ZooKeeperClient } from '../../../src/clients/zookeeper/index.ts'
+import { Op } from '../../../src/clients/zookeeper/protocol.ts'
+import { blockFor } from '../../blocked.ts'
 import { answer, clientOf, closeClients, event, failure, grant, Peer, reached, stat } from './peer.ts'
 
 afterEach(closeClients)
@@ -91,8 +92,7 @@ test('a process that was blocked past the read time-out reads what arrived befor
   await connected
   expect((await link.request()).op).toBe(Op.ping)
   link.send(answer(-2))
-  const until = performance.now() + 1_200
-  while (performance.now() < until) void 0
+  blockFor(1_200)
   const answered = client.exists('/x')
   let request = await link.request()
   while (request.op === Op.ping) request = await link.request()

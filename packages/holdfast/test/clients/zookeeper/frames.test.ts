@@ -1,7 +1,7 @@
 /** Framing: however the bytes arrive, the same frames come out. */
 import { expect, test } from 'vitest'
-import { FrameReader } from '../../../src/drivers/zookeeper/client/frames.ts'
-import { MalformedReplyError } from '../../../src/drivers/zookeeper/client/jute.ts'
+import { FrameReader } from '../../../src/clients/zookeeper/frames.ts'
+import { MalformedReplyError } from '../../../src/clients/zookeeper/jute.ts'
 
 function framed(...bodies: string[]): Buffer {
   return Buffer.concat(

@@ -1,6 +1,6 @@
 /** The codec: what is written is read again, and no frame is read past its end. */
 import { expect, test } from 'vitest'
-import { JuteReader, JuteWriter, MalformedReplyError } from '../../../src/drivers/zookeeper/client/jute.ts'
+import { JuteReader, JuteWriter, MalformedReplyError } from '../../../src/clients/zookeeper/jute.ts'
 
 const body = (frame: Buffer): JuteReader => new JuteReader(frame.subarray(4))
 

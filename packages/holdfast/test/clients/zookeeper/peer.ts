@@ -1,13 +1,9 @@
 /** A scripted TCP peer: it speaks frames, byte by byte if need be, and knows nothing of ZooKeeper's semantics. */
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
-import { FrameReader } from '../../../src/drivers/zookeeper/client/frames.ts'
-import {
-  type ClientState,
-  ZooKeeperClient,
-  type ZooKeeperClientOptions,
-} from '../../../src/drivers/zookeeper/client/index.ts'
-import { JuteReader, JuteWriter } from '../../../src/drivers/zookeeper/client/jute.ts'
+import { FrameReader } from '../../../src/clients/zookeeper/frames.ts'
+import { type ClientState, ZooKeeperClient, type ZooKeeperClientOptions } from '../../../src/clients/zookeeper/index.ts'
+import { JuteReader, JuteWriter } from '../../../src/clients/zookeeper/jute.ts'
 
 /** Things that arrive one by one and are awaited one by one. */
 class Inbox<T> {

@@ -3,18 +3,18 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Ensemble, startEnsemble } from './server.ts'
+import { Rig } from '../../stores/zookeeper/rig.ts'
 
-let ensemble: Ensemble
+let ensemble: Rig
 
 beforeAll(async () => {
-  ensemble = await startEnsemble()
+  ensemble = await Rig.open(1, { tickMs: 500 })
 })
 afterAll(async () => {
   await ensemble?.[Symbol.asyncDispose]()
 })
 
-const CLIENT = fileURLToPath(new URL('../../../src/drivers/zookeeper/client/index.ts', import.meta.url))
+const CLIENT = fileURLToPath(new URL('../../../src/clients/zookeeper/index.ts', import.meta.url))
 
 /** Runs a module in a process of its own; resolves once it has ended by itself. */
 async function run(body: string): Promise<{ code: number | null; output: string }> {

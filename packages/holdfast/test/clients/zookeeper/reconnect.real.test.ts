@@ -5,17 +5,17 @@ import {
   type WatchEvent,
   ZooKeeperClient,
   type ZooKeeperClientOptions,
-} from '../../../src/drivers/zookeeper/client/index.ts'
+} from '../../../src/clients/zookeeper/index.ts'
+import { Rig } from '../../stores/zookeeper/rig.ts'
 import { Proxy } from './proxy.ts'
-import { type Ensemble, startEnsemble } from './server.ts'
 
-let ensemble: Ensemble
+let ensemble: Rig
 let proxy: Proxy
 let witness: ZooKeeperClient
 const clients: ZooKeeperClient[] = []
 
 beforeAll(async () => {
-  ensemble = await startEnsemble({ tickMs: 500 })
+  ensemble = await Rig.open(1, { tickMs: 500 })
 })
 afterAll(async () => {
   await ensemble?.[Symbol.asyncDispose]()

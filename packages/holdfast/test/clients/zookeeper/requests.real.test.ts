@@ -8,15 +8,15 @@ import {
   type WatchEvent,
   ZooKeeperClient,
   type ZooKeeperErrorKind,
-} from '../../../src/drivers/zookeeper/client/index.ts'
-import { type Ensemble, startEnsemble } from './server.ts'
+} from '../../../src/clients/zookeeper/index.ts'
+import { Rig } from '../../stores/zookeeper/rig.ts'
 
-let ensemble: Ensemble
+let ensemble: Rig
 let client: ZooKeeperClient
 
 beforeAll(async () => {
   // Containers and ttl nodes are looked after once a minute by default.
-  ensemble = await startEnsemble({ flags: ['-Dznode.container.checkIntervalMs=200'] })
+  ensemble = await Rig.open(1, { tickMs: 500, flags: ['-Dznode.container.checkIntervalMs=200'] })
   client = new ZooKeeperClient({ servers: ensemble.addresses, sessionTimeoutMs: 10_000 })
 })
 

@@ -1,8 +1,8 @@
 /** What becomes of requests when servers are gone, slow or silent: every promise settles, and says whether it was sent. */
 import { inspect } from 'node:util'
 import { afterEach, expect, test } from 'vitest'
-import { ClosedError, UsageError } from '../../../src/core/errors.ts'
-import { Op } from '../../../src/drivers/zookeeper/client/protocol.ts'
+import { ClosedError, UsageError } from '../../../src/contract/errors.ts'
+import { Op } from '../../../src/clients/zookeeper/protocol.ts'
 import { answer, clientOf, closeClients, failure, Peer, reached } from './peer.ts'
 
 afterEach(closeClients)

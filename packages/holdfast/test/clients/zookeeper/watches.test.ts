@@ -1,10 +1,10 @@
 /** Watches: told once, armed again after a reconnect with what was seen last, and never silently lost. */
 import { afterEach, expect, test } from 'vitest'
-import { Chroot } from '../../../src/drivers/zookeeper/client/chroot.ts'
-import type { WatchEvent } from '../../../src/drivers/zookeeper/client/index.ts'
-import { JuteReader } from '../../../src/drivers/zookeeper/client/jute.ts'
-import { Op } from '../../../src/drivers/zookeeper/client/protocol.ts'
-import { Watches, type WatchKind } from '../../../src/drivers/zookeeper/client/watches.ts'
+import { Chroot } from '../../../src/clients/zookeeper/chroot.ts'
+import type { WatchEvent } from '../../../src/clients/zookeeper/index.ts'
+import { JuteReader } from '../../../src/clients/zookeeper/jute.ts'
+import { Op } from '../../../src/clients/zookeeper/protocol.ts'
+import { Watches, type WatchKind } from '../../../src/clients/zookeeper/watches.ts'
 import { answer, clientOf, closeClients, event, Peer, reached, stat } from './peer.ts'
 
 afterEach(closeClients)

@@ -1,8 +1,8 @@
 /** The client on a wire that misbehaves: split, cut, misnumbered, oversized. */
 import { afterEach, expect, test } from 'vitest'
-import { isZooKeeperError, ZooKeeperUnreachableError } from '../../../src/drivers/zookeeper/client/index.ts'
-import type { JuteWriter } from '../../../src/drivers/zookeeper/client/jute.ts'
-import { Op } from '../../../src/drivers/zookeeper/client/protocol.ts'
+import { isZooKeeperError, ZooKeeperUnreachableError } from '../../../src/clients/zookeeper/index.ts'
+import type { JuteWriter } from '../../../src/clients/zookeeper/jute.ts'
+import { Op } from '../../../src/clients/zookeeper/protocol.ts'
 import { answer, clientOf, closeClients, failure, grant, PASSWORD, Peer, reached, SESSION_ID, stat } from './peer.ts'
 
 afterEach(closeClients)

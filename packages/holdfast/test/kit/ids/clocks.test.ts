@@ -1,7 +1,7 @@
 /** Ids on clocks that a test moves: full milliseconds, clocks that go back, horizons, and slots that change hands. */
 import { describe, expect, test } from 'vitest'
 import { FaultyDriver, lost } from '../../../conformance/faulty.ts'
-import { memory } from '../../../src/drivers/memory/index.ts'
+import { memory } from '../../../src/stores/memory/index.ts'
 import {
   ClosedError,
   type Holdfast,
@@ -164,6 +164,34 @@ describe('the horizon', () => {
     await heirs[0]?.close()
     made.push(await settled(host, paused.next()), ...drain(paused))
     expect(new Set(made).size).toBe(made.length)
+  })
+
+  test('a horizon that the store refused is not used: two who both believe in one slot make nothing twice', async () => {
+    const host = new Host()
+    // The store has forgotten the place of the first, and whoever should tell the first of it does not.
+    const deaf = new FaultyDriver(memory({ name: host.name, runtime: host.runtime }), {
+      before(call, method) {
+        if (method === 'touch') throw lost(call)
+      },
+    })
+    deaf.watch = async () => () => undefined
+    const options = { workerBits: 1, sequenceBits: 4, ttlMs: 600_000 }
+    const first = (await holdfast(deaf, { runtime: host.runtime })).ids(options)
+    const other = await host.open()
+    const [made] = await Promise.all([first.next(), host.runtime.pass(20)])
+    const all = [made]
+    const neighbour = other.ids(options)
+    await settled(host, neighbour.next())
+    await other.break(`holdfast/ids/ids/${first.worker}`, { now: true })
+    const second = other.ids(options)
+    all.push(await settled(host, second.next()))
+    expect(second.worker).toBe(first.worker)
+    for (let ms = 0; ms < 30_000; ms += 10) {
+      await host.runtime.pass(10)
+      all.push(...drain(first), ...drain(second))
+    }
+    expect(all.length).toBeGreaterThan(1_000)
+    expect(new Set(all).size).toBe(all.length)
   })
 
   test('a slot that is given back unused forgets nothing of what its last owner had used', async () => {

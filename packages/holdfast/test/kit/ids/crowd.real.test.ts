@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { requireServers } from '../../../src/testbed/require.ts'
-import { testbed } from '../../../src/testbed/testbed.ts'
+import { requireServers } from '../../../../holdfast-lab/src/testbed/require.ts'
+import { testbed } from '../../../../holdfast-lab/src/testbed/testbed.ts'
 import { crowd } from './crowd.ts'
 
 await requireServers(['redis'])

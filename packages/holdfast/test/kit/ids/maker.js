@@ -4,7 +4,7 @@
  */
 import { createWriteStream } from 'node:fs'
 import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises'
-import { holdfast } from '../../../dist/src/index.js'
+import { holdfast } from '../../../build/src/index.js'
 
 const [url = '', options = '{}', path = ''] = process.argv.slice(2)
 const CHUNK = 2_000

@@ -1,7 +1,7 @@
 /** Segments: the next range lies ready in time, its size follows the use, and what is lost is bounded. */
 import { describe, expect, test } from 'vitest'
 import { FaultyDriver, lost } from '../../../conformance/faulty.ts'
-import { memory } from '../../../src/drivers/memory/index.ts'
+import { memory } from '../../../src/stores/memory/index.ts'
 import { holdfast, StoreUnreachableError } from '../../../src/index.ts'
 import { ManualRuntime } from '../../manual-runtime.ts'
 

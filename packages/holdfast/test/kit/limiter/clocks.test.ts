@@ -1,8 +1,8 @@
 /** Rate limits on clocks that a test moves: exactness, skew between clients, and what batches may do. */
 import { describe, expect, test } from 'vitest'
 import { cellsOnly } from '../../../conformance/limiters.ts'
-import type { Driver } from '../../../src/driver.ts'
-import { memory } from '../../../src/drivers/memory/index.ts'
+import type { Driver } from '../../../src/contract/driver.ts'
+import { memory } from '../../../src/stores/memory/index.ts'
 import { type Holdfast, holdfast, type LimiterOptions } from '../../../src/index.ts'
 import { ManualRuntime } from '../../manual-runtime.ts'
 

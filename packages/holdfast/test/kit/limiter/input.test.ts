@@ -1,7 +1,7 @@
 /** Limits, costs and bits that make no sense are refused before any I/O. */
 import { describe, expect, test } from 'vitest'
-import type { Driver } from '../../../src/driver.ts'
-import { memory } from '../../../src/drivers/memory/index.ts'
+import type { Driver } from '../../../src/contract/driver.ts'
+import { memory } from '../../../src/stores/memory/index.ts'
 import { type Holdfast, holdfast, type LimiterOptions, UsageError } from '../../../src/index.ts'
 
 /** A store that must not be asked. */

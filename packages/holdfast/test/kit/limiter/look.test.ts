@@ -1,6 +1,6 @@
 /** What a look says, and what is left when users of one name allow different bursts. */
 import { expect, test } from 'vitest'
-import { memory } from '../../../src/drivers/memory/index.ts'
+import { memory } from '../../../src/stores/memory/index.ts'
 import { holdfast } from '../../../src/index.ts'
 import { ManualRuntime } from '../../manual-runtime.ts'
 

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { skipped } from '../../../src/testbed/require.ts'
+import { skipped } from '../../../../holdfast-lab/src/testbed/require.ts'
 import { lineOf, oneMember, open, rawClient } from './rig.ts'
 
 const TTL = { ttlMs: 60_000 }

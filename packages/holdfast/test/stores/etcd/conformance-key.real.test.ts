@@ -1,13 +1,13 @@
 import { afterAll, test } from 'vitest'
-import { requireServers, skipped } from '../../../src/testbed/require.ts'
-import { testbed } from '../../../src/testbed/testbed.ts'
+import { requireServers, skipped } from '../../../../holdfast-lab/src/testbed/require.ts'
+import { testbed } from '../../../../holdfast-lab/src/testbed/testbed.ts'
 import { conform } from '../../conform.ts'
 
 /** What the layout itself decides; the rest (names, cells, re-entry) is the same code as in the other layouts. */
 const LAWS = ['enter', 'touch', 'tokens', 'exclusion', 'life', 'leave', 'settle', 'multi', 'enterAll']
 /** Nobody stands in line there, and there are no readers: these cases wait to see a waiter in it, or begin with a reader. */
 const NEEDS_A_LINE =
-  /write lock|readers|a waiter gets it|an abort rejects|leaving twice|dead waiter|contended acquisition goes|close gives back|all are held together/
+  /write lock|readers|a waiter gets it|an abort rejects|leaving twice|dead waiter|contended acquisition goes|close gives back|all are held together|makes no ghost/
 
 test.skipIf(skipped('etcd'))('etcd is there', () => requireServers(['etcd']))
 
@@ -17,7 +17,7 @@ if (!skipped('etcd')) {
   const bed = await testbed()
   const { url } = await bed.etcd(1)
   afterAll(() => bed.close())
-  const module = new URL('../../../dist/src/drivers/etcd/index.js', import.meta.url)
+  const module = new URL('../../../build/src/stores/etcd/index.js', import.meta.url)
   await conform('etcd, the fixed-key layout', { module, config: { url, layout: 'key' } }, ({ law, name }) => {
     return LAWS.includes(law) && !NEEDS_A_LINE.test(name)
   })

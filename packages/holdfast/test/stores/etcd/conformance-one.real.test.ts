@@ -1,6 +1,6 @@
 import { afterAll, test } from 'vitest'
-import { requireServers, skipped } from '../../../src/testbed/require.ts'
-import { testbed } from '../../../src/testbed/testbed.ts'
+import { requireServers, skipped } from '../../../../holdfast-lab/src/testbed/require.ts'
+import { testbed } from '../../../../holdfast-lab/src/testbed/testbed.ts'
 import { conform } from '../../conform.ts'
 
 test.skipIf(skipped('etcd'))('etcd is there', () => requireServers(['etcd']))
@@ -12,7 +12,7 @@ if (!skipped('etcd')) {
   const { url } = await bed.etcd(1)
   afterAll(() => bed.close())
   await conform('etcd, one member', {
-    module: new URL('../../../dist/src/drivers/etcd/index.js', import.meta.url),
+    module: new URL('../../../build/src/stores/etcd/index.js', import.meta.url),
     config: url,
   })
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { UsageError } from '../../../src/core/errors.ts'
-import { checkPrefix, LineLayout } from '../../../src/drivers/etcd/keys.ts'
-import { resolveEtcd } from '../../../src/drivers/etcd/options.ts'
+import { UsageError } from '../../../src/contract/errors.ts'
+import { checkPrefix, LineLayout } from '../../../src/stores/etcd/keys.ts'
+import { resolveEtcd } from '../../../src/stores/etcd/options.ts'
 
 describe('addresses', () => {
   test('one or several members, with and without port, user and TLS', () => {

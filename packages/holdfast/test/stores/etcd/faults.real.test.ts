@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { LockLostError } from '../../../src/core/errors.ts'
-import type { EtcdClient } from '../../../src/drivers/etcd/client/index.ts'
-import { faultProxy } from '../../../src/testbed/proxy.ts'
-import { skipped } from '../../../src/testbed/require.ts'
+import { LockLostError } from '../../../src/contract/errors.ts'
+import type { EtcdClient } from '../../../src/clients/etcd/index.ts'
+import { faultProxy } from '../../../../holdfast-lab/src/testbed/proxy.ts'
+import { skipped } from '../../../../holdfast-lab/src/testbed/require.ts'
 import { lineOf, lossOf, oneMember, open, rawClient } from './rig.ts'
 
 let url: string

@@ -2,11 +2,11 @@ import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { LockLostError, UnsupportedError, UsageError } from '../../../src/core/errors.ts'
-import type { LockOptions } from '../../../src/core/options.ts'
-import { type EtcdLayout, type EtcdStore, etcd } from '../../../src/drivers/etcd/index.ts'
+import { LockLostError, UnsupportedError, UsageError } from '../../../src/contract/errors.ts'
+import type { LockOptions } from '../../../src/contract/options.ts'
+import { type EtcdLayout, type EtcdStore, etcd } from '../../../src/stores/etcd/index.ts'
 import { type Holdfast, makeInstance } from '../../../src/holdfast.ts'
-import { skipped } from '../../../src/testbed/require.ts'
+import { skipped } from '../../../../holdfast-lab/src/testbed/require.ts'
 import { lineOf, lossOf, oneMember, rawClient, Room } from './rig.ts'
 
 let url: string
@@ -16,8 +16,8 @@ beforeAll(
   }),
 )
 
-async function openAs(layout: EtcdLayout): Promise<{ store: EtcdStore; hf: Holdfast }> {
-  const store = await etcd({ url, layout })
+async function openAs(layout: EtcdLayout, prefix = 'holdfast'): Promise<{ store: EtcdStore; hf: Holdfast }> {
+  const store = await etcd({ url, layout, prefix })
   const hf = makeInstance(store, {})
   onTestFinished(() => hf.close())
   return { store, hf }
@@ -51,6 +51,45 @@ describe.skipIf(skipped('etcd'))('go: shared with etcdctl lock', () => {
     await expect.poll(async () => (await lineOf(hf, name)).waiters.length, { timeout: 30_000 }).toBe(1)
     await held.release()
     expect((await after).stdout).toContain('after')
+  })
+
+  test('a holder that is not Holdfast is broken with now only: it is never told, and would hold beside the next', async () => {
+    const { hf } = await openAs('go')
+    const name = 'foreign'
+    const theirs = spawn('etcdctl', ['--endpoints', endpoint(), 'lock', '--ttl', '2', name], { env: ENV })
+    onTestFinished(() => void theirs.kill('SIGKILL'))
+    await once(theirs.stdout, 'data')
+    await expect(hf.break(name)).rejects.toThrow(UnsupportedError)
+    // Its lease is its own still: it holds for longer than that would last by itself.
+    const end = performance.now() + 5_000
+    while (performance.now() < end) expect(await hf.mutex(name).tryAcquire()).toBeNull()
+    expect(await hf.break(name, { now: true })).toBe(1)
+    await (await hf.mutex(name).acquire({ waitMs: 30_000 })).release()
+    const ours = await hf.mutex(name, { ttlMs: 2_000 }).acquire()
+    expect(await hf.break(name)).toBe(1)
+    expect(await lossOf(ours)).toBeInstanceOf(LockLostError)
+  })
+
+  test('a break leaves nothing behind that a lock of any name would wait for; names of our own keys are refused', async () => {
+    const { hf } = await openAs('go', 'app/locks')
+    const held = await hf.mutex('app/x', { ttlMs: 2_000 }).acquire()
+    expect(await hf.break('app/x', { now: true })).toBe(1)
+    await lossOf(held)
+    for (const name of ['app', 'app/locks']) {
+      const lock = ['--endpoints', endpoint(), 'lock', name, 'echo', 'had']
+      const options = { env: ENV, timeout: 30_000 }
+      expect((await promisify(execFile)('etcdctl', lock, options)).stdout).toContain('had')
+    }
+    await hf.cell<number>('abc').write(1, 0n)
+    for (const name of ['app', 'app/locks', 'app/locks/cell']) {
+      await expect(hf.mutex(name).acquire()).rejects.toThrow(UsageError)
+      await expect(hf.break(name)).rejects.toThrow(UsageError)
+    }
+    await (await hf.mutex('app/locksmith').acquire({ waitMs: 30_000 })).release()
+    await (await hf.mutex('app/locks/x').acquire({ waitMs: 30_000 })).release()
+    const names: string[] = []
+    for await (const line of hf.list({ prefix: 'app' })) names.push(line.name)
+    expect(names).toEqual([])
   })
 
   test('no semaphores and no read locks there, and no list of everything', async () => {

@@ -1,12 +1,12 @@
 /** Laws of the conformance suite while the leader of three is killed, stopped, or cut off. */
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import type { ConformanceCase } from '../../../conformance/index.ts'
-import { EtcdClient, EtcdUnreachableError } from '../../../src/drivers/etcd/client/index.ts'
-import { requireServers, skipped } from '../../../src/testbed/require.ts'
-import type { Server } from '../../../src/testbed/server.ts'
-import { type Testbed, testbed } from '../../../src/testbed/testbed.ts'
-import { PeerLinks } from '../../../src/testbed/peer-links.ts'
-import { holdWhile, lawsOf } from '../harassed.ts'
+import { EtcdClient, EtcdUnreachableError } from '../../../src/clients/etcd/index.ts'
+import { requireServers, skipped } from '../../../../holdfast-lab/src/testbed/require.ts'
+import type { Server } from '../../../../holdfast-lab/src/testbed/server.ts'
+import { type Testbed, testbed } from '../../../../holdfast-lab/src/testbed/testbed.ts'
+import { PeerLinks } from '../../../../holdfast-lab/src/testbed/peer-links.ts'
+import { holdWhile, lawsOf } from '../../harassed.ts'
 
 /** Its processes open the store while it has no leader. */
 const OPENING = /^a holder killed with -9 frees the line/
@@ -26,7 +26,7 @@ beforeAll(async () => {
   }
   const group = await bed.etcd(3, { peerPort })
   servers = group.servers
-  const module = new URL('../../../dist/src/drivers/etcd/index.js', import.meta.url)
+  const module = new URL('../../../build/src/stores/etcd/index.js', import.meta.url)
   laws = await lawsOf({ module, config: { url: group.url, timeoutMs: 15_000 } }, [OPENING])
 })
 afterAll(async () => {
@@ -48,9 +48,12 @@ async function leads({ port }: Server): Promise<bigint | null> {
   }
 }
 
+/** An election is etcd's own affair: on two busy cores, three members may need several rounds of it. */
+const ELECTION_MS = 100_000
+
 async function findLeader(...but: readonly Server[]): Promise<{ readonly server: Server; readonly id: bigint }> {
   const asked = servers.filter((server) => !but.includes(server))
-  for (const endMs = performance.now() + 30_000; performance.now() < endMs; ) {
+  for (const endMs = performance.now() + ELECTION_MS; performance.now() < endMs; ) {
     for (const server of asked) {
       const id = await leads(server)
       if (id !== null) return { server, id }
@@ -79,11 +82,15 @@ const NEMESES: Nemesis[] = [
 async function harass({ strike, heal }: Nemesis): Promise<void> {
   const { server, id } = await findLeader()
   await strike(server, id)
-  await findLeader(server)
-  await heal(server)
+  try {
+    await findLeader(server)
+  } finally {
+    // Also when nobody was elected: the next test needs all three.
+    await heal(server)
+  }
   await Promise.all(servers.map((each) => each.ready()))
 }
 
 describe.skipIf(skipped('etcd'))('laws hold while', () => {
-  test.each(NEMESES)('the leader is $what', (nemesis) => holdWhile(laws, () => harass(nemesis)), 180_000)
+  test.each(NEMESES)('the leader is $what', (nemesis) => holdWhile(laws, () => harass(nemesis)), 300_000)
 })

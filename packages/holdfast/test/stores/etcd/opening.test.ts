@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { EtcdError } from '../../../src/drivers/etcd/client/index.ts'
-import { LeaseGrantResponse } from '../../../src/drivers/etcd/client/messages/lease.ts'
-import { etcd } from '../../../src/drivers/etcd/index.ts'
-import { answer, framed, refuse, rejection, startPeer } from './peer.ts'
+import { EtcdError } from '../../../src/clients/etcd/index.ts'
+import { LeaseGrantResponse } from '../../../src/clients/etcd/messages/lease.ts'
+import { etcd } from '../../../src/stores/etcd/index.ts'
+import { answer, framed, refuse, rejection, startPeer } from '../../clients/etcd/peer.ts'
 
 const granted = framed(LeaseGrantResponse, { id: 1n, ttlS: 2 })
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { faultProxy } from '../../../src/testbed/proxy.ts'
-import { skipped } from '../../../src/testbed/require.ts'
+import { faultProxy } from '../../../../holdfast-lab/src/testbed/proxy.ts'
+import { skipped } from '../../../../holdfast-lab/src/testbed/require.ts'
 import { oneMember, open, rawClient } from './rig.ts'
 
 let url: string

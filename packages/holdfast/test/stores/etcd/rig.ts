@@ -1,14 +1,14 @@
 /** What these tests share: servers, instances and a raw client, all closed when the test or the file ends. */
 import { onTestFinished } from 'vitest'
-import type { HoldfastOptions } from '../../../src/core/options.ts'
-import { EtcdClient } from '../../../src/drivers/etcd/client/index.ts'
-import type { Held } from '../../../src/core/held.ts'
-import type { LineView } from '../../../src/driver.ts'
+import type { HoldfastOptions } from '../../../src/contract/options.ts'
+import { EtcdClient } from '../../../src/clients/etcd/index.ts'
+import type { Held } from '../../../src/hold/held.ts'
+import type { LineView } from '../../../src/contract/driver.ts'
 import type { Holdfast } from '../../../src/holdfast.ts'
 import { holdfast } from '../../../src/open.ts'
-import { requireServers, skipped } from '../../../src/testbed/require.ts'
-import type { Server } from '../../../src/testbed/server.ts'
-import { testbed } from '../../../src/testbed/testbed.ts'
+import { requireServers, skipped } from '../../../../holdfast-lab/src/testbed/require.ts'
+import type { Server } from '../../../../holdfast-lab/src/testbed/server.ts'
+import { testbed } from '../../../../holdfast-lab/src/testbed/testbed.ts'
 
 /** For beforeAll: starts one member, tells its URL, and stops it when the file ends. */
 export function oneMember(tell: (url: string) => void): () => Promise<(() => Promise<void>) | undefined> {

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { type EtcdStore, etcd } from '../../../src/drivers/etcd/index.ts'
-import type { Entry } from '../../../src/driver.ts'
-import { skipped } from '../../../src/testbed/require.ts'
+import { type EtcdStore, etcd } from '../../../src/stores/etcd/index.ts'
+import type { Entry } from '../../../src/contract/driver.ts'
+import { skipped } from '../../../../holdfast-lab/src/testbed/require.ts'
 import { oneMember, rawClient } from './rig.ts'
 
 let url: string

@@ -1,8 +1,8 @@
 /** Waiters on MySQL: rung for by a lock of the server, polled for where that can't be. */
 import { randomBytes } from 'node:crypto'
 import { afterEach, beforeAll, expect, test } from 'vitest'
-import type { Driver, Entry, Push } from '../../../src/driver.ts'
-import { mysql, type MysqlOptions } from '../../../src/drivers/mysql/index.ts'
+import type { Driver, Entry, Push } from '../../../src/contract/driver.ts'
+import { mysql, type MysqlOptions } from '../../../src/stores/mysql/index.ts'
 import { isTrue, type Plain, useMariadb } from './server.ts'
 
 const bench = useMariadb()

@@ -4,9 +4,9 @@ import { inspect } from 'node:util'
 import { createPool } from 'mysql2/promise'
 import { createPool as createCallbackPool } from 'mysql2'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { StoreError, StoreUnreachableError } from '../../../src/core/errors.ts'
-import type { Driver, Entry } from '../../../src/driver.ts'
-import { mysql, type MysqlOptions } from '../../../src/drivers/mysql/index.ts'
+import { StoreError, StoreUnreachableError } from '../../../src/contract/errors.ts'
+import type { Driver, Entry } from '../../../src/contract/driver.ts'
+import { mysql, type MysqlOptions } from '../../../src/stores/mysql/index.ts'
 import { type Holdfast, holdfast } from '../../../src/index.ts'
 import { isTrue, type Plain, someoneWaits, useMariadb } from './server.ts'
 
@@ -149,9 +149,9 @@ describe('refusals', () => {
     const driver = raw(bench.url, { prefix: 'other' })
     await expect(driver.enter(entry(name()), true)).rejects.toThrow(/no Holdfast tables.*holdfast migrate.*setup\(\)/)
     await driver.setup?.()
-    await admin.ask('DROP PROCEDURE other_enter_v2')
+    await admin.ask('DROP PROCEDURE other_enter_v3')
     await admin.ask('UPDATE other_meta SET version = 0')
-    await expect(driver.enter(entry(name()), true)).rejects.toThrow(/of version 0, version 2 is needed.*migrate/)
+    await expect(driver.enter(entry(name()), true)).rejects.toThrow(/of version 0, version 3 is needed.*migrate/)
     await admin.ask('UPDATE other_meta SET version = 99')
     await expect(driver.enter(entry(name()), true)).rejects.toThrow(/version 99, newer/)
     await expect(driver.setup?.()).rejects.toThrow(StoreError)
@@ -164,11 +164,11 @@ describe('refusals', () => {
     const driver = raw(bench.url, { prefix: 'grown' })
     await driver.setup?.()
     await admin.ask('DROP TABLE grown_bucket')
-    await admin.ask('DROP PROCEDURE grown_take_v2')
+    await admin.ask('DROP PROCEDURE grown_take_v3')
     await admin.ask('CREATE PROCEDURE grown_leave_v1() SELECT 1')
     await admin.ask('UPDATE grown_meta SET version = 1')
     const limit = { cost: 1, burst: 3, unit: 1_000_000, drain: 1, shutAfter: 0, shutMs: 0 }
-    await expect(driver.take?.('limit', limit)).rejects.toThrow(/of version 1, version 2 is needed.*migrate/)
+    await expect(driver.take?.('limit', limit)).rejects.toThrow(/of version 1, version 3 is needed.*migrate/)
     await driver.setup?.()
     expect(await driver.take?.('limit', limit)).toMatchObject({ taken: true })
     await admin.ask('CALL grown_leave_v1()')
@@ -259,7 +259,7 @@ describe('limits', () => {
     const { version } = await driver.swap(line, { version: 0n, next: '1', ttlMs: 1_000, nonce: 'a' })
     // Its last token lies in the future, as if the server's clock had been set back since.
     await admin.ask('UPDATE holdfast_line SET last = last + 1000000000 WHERE name = ?', [Buffer.from(line)])
-    await admin.ask('CALL holdfast_sweep_v2(-2000000000, 1000)')
+    await admin.ask('CALL holdfast_sweep_v3(-2000000000, 1000)')
     const rows = await admin.ask('SELECT 1 FROM holdfast_line WHERE name = ?', [Buffer.from(line)])
     expect(rows).toEqual([])
     expect((await driver.touch([held]))[0]).not.toBeNull()

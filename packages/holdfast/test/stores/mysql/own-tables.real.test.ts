@@ -1,8 +1,8 @@
 /** Locks inside the caller's transaction, and the optimistic version on the caller's own table. */
 import { createPool, type Pool } from 'mysql2/promise'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { UsageError } from '../../../src/core/errors.ts'
-import { lockInTransaction, mysql } from '../../../src/drivers/mysql/index.ts'
+import { UsageError } from '../../../src/contract/errors.ts'
+import { lockInTransaction, mysql } from '../../../src/stores/mysql/index.ts'
 import { optimistic } from '../../../src/optimistic/index.ts'
 import { someoneWaits, useMariadb } from './server.ts'
 

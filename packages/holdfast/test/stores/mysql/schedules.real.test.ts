@@ -1,8 +1,8 @@
 /** The two schedules that gave two holders (rules 1 and 2 of the design), forced with a held row lock. */
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Driver, type Entry, isGranted } from '../../../src/driver.ts'
-import { mysql } from '../../../src/drivers/mysql/index.ts'
+import { type Driver, type Entry, isGranted } from '../../../src/contract/driver.ts'
+import { mysql } from '../../../src/stores/mysql/index.ts'
 import { type Bench, isTrue, type Plain, someoneWaits, useMariadb } from './server.ts'
 
 const bench: Bench = useMariadb()

@@ -1,10 +1,10 @@
 /** A MariaDB server for one test file, and plain connections to it. */
 import { createConnection } from 'mysql2/promise'
 import { afterAll, beforeAll } from 'vitest'
-import type { MariadbOptions } from '../../../src/testbed/mariadb.ts'
-import { requireServers } from '../../../src/testbed/require.ts'
-import type { Server } from '../../../src/testbed/server.ts'
-import { type Testbed, testbed } from '../../../src/testbed/testbed.ts'
+import type { MariadbOptions } from '../../../../holdfast-lab/src/testbed/mariadb.ts'
+import { requireServers } from '../../../../holdfast-lab/src/testbed/require.ts'
+import type { Server } from '../../../../holdfast-lab/src/testbed/server.ts'
+import { type Testbed, testbed } from '../../../../holdfast-lab/src/testbed/testbed.ts'
 
 /** A connection of its own: runs one statement at a time, rows as arrays. */
 export interface Plain {

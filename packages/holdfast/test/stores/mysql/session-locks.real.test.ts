@@ -1,5 +1,5 @@
 import { beforeAll } from 'vitest'
-import { sessionLocks } from '../../../src/drivers/mysql/index.ts'
+import { sessionLocks } from '../../../src/stores/mysql/index.ts'
 import { sessionLockCases } from '../sql/session-locks.ts'
 import { isTrue, type Plain, useMariadb } from './server.ts'
 

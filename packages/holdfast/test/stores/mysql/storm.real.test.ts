@@ -1,5 +1,5 @@
 import { beforeAll } from 'vitest'
-import { mysql } from '../../../src/drivers/mysql/index.ts'
+import { mysql } from '../../../src/stores/mysql/index.ts'
 import { stormCases } from '../sql/storm.ts'
 import { useMariadb } from './server.ts'
 

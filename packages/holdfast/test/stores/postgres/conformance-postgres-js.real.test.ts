@@ -1,6 +1,6 @@
 import { afterAll } from 'vitest'
-import { requireServers } from '../../../src/testbed/require.ts'
-import { testbed } from '../../../src/testbed/testbed.ts'
+import { requireServers } from '../../../../holdfast-lab/src/testbed/require.ts'
+import { testbed } from '../../../../holdfast-lab/src/testbed/testbed.ts'
 import { conform } from '../../conform.ts'
 
 await requireServers(['postgres'])
@@ -9,6 +9,6 @@ const { url } = await bed.postgres()
 afterAll(() => bed.close())
 
 await conform('postgres through postgres.js', {
-  module: new URL('../../../dist/src/drivers/postgres/index.js', import.meta.url),
+  module: new URL('../../../build/src/stores/postgres/index.js', import.meta.url),
   config: { url, client: 'postgres' },
 })

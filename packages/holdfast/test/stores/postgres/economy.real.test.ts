@@ -1,6 +1,6 @@
 import type { Client } from 'pg'
 import { beforeAll } from 'vitest'
-import { postgres } from '../../../src/drivers/postgres/index.ts'
+import { postgres } from '../../../src/stores/postgres/index.ts'
 import { economyCases } from '../sql/economy.ts'
 import { usePostgres } from './server.ts'
 

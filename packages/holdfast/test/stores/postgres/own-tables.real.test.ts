@@ -2,8 +2,8 @@
 import { Pool } from 'pg'
 import postgresJs from 'postgres'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { AcquireTimeoutError, UsageError } from '../../../src/core/errors.ts'
-import { lockInTransaction } from '../../../src/drivers/postgres/index.ts'
+import { AcquireTimeoutError, UsageError } from '../../../src/contract/errors.ts'
+import { lockInTransaction } from '../../../src/stores/postgres/index.ts'
 import { optimistic, type PgDatabase } from '../../../src/optimistic/index.ts'
 import { someoneWaits, usePostgres } from './server.ts'
 

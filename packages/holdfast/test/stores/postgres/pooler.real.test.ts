@@ -1,12 +1,12 @@
 /** Behind a transaction pooler, PgBouncer: everything but LISTEN goes through it. */
 import postgresJs from 'postgres'
 import { afterAll, expect, test } from 'vitest'
-import { UsageError } from '../../../src/core/errors.ts'
-import type { Driver, Push } from '../../../src/driver.ts'
-import { postgres, sessionLocks } from '../../../src/drivers/postgres/index.ts'
+import { UsageError } from '../../../src/contract/errors.ts'
+import type { Driver, Push } from '../../../src/contract/driver.ts'
+import { postgres, sessionLocks } from '../../../src/stores/postgres/index.ts'
 import { holdfast } from '../../../src/index.ts'
-import { requireServers } from '../../../src/testbed/require.ts'
-import { testbed } from '../../../src/testbed/testbed.ts'
+import { requireServers } from '../../../../holdfast-lab/src/testbed/require.ts'
+import { testbed } from '../../../../holdfast-lab/src/testbed/testbed.ts'
 import { conform } from '../../conform.ts'
 
 await requireServers(['postgres', 'pgbouncer'])
@@ -19,7 +19,7 @@ await setting.setup?.()
 await setting.close()
 afterAll(() => bed.close())
 
-const module = new URL('../../../dist/src/drivers/postgres/index.js', import.meta.url)
+const module = new URL('../../../build/src/stores/postgres/index.js', import.meta.url)
 
 await conform('through PgBouncer, listening past it', { module, config: { url: pooler.url, listenUrl: server.url } })
 

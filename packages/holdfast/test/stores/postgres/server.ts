@@ -1,10 +1,10 @@
 /** A PostgreSQL server for one test file, and plain connections to it. */
 import { Client } from 'pg'
 import { afterAll, beforeAll } from 'vitest'
-import type { PostgresOptions } from '../../../src/testbed/postgres.ts'
-import { requireServers } from '../../../src/testbed/require.ts'
-import type { Server } from '../../../src/testbed/server.ts'
-import { type Testbed, testbed } from '../../../src/testbed/testbed.ts'
+import type { PostgresOptions } from '../../../../holdfast-lab/src/testbed/postgres.ts'
+import { requireServers } from '../../../../holdfast-lab/src/testbed/require.ts'
+import type { Server } from '../../../../holdfast-lab/src/testbed/server.ts'
+import { type Testbed, testbed } from '../../../../holdfast-lab/src/testbed/testbed.ts'
 
 export interface Bench {
   readonly server: Server

@@ -1,5 +1,5 @@
 import { beforeAll } from 'vitest'
-import { postgres } from '../../../src/drivers/postgres/index.ts'
+import { postgres } from '../../../src/stores/postgres/index.ts'
 import { stormCases } from '../sql/storm.ts'
 import { usePostgres } from './server.ts'
 

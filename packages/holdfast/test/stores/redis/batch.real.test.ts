@@ -2,13 +2,13 @@
 import { createClient } from '@redis/client'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { RedisDriver } from '../../../src/drivers/redis/driver.ts'
-import { redis } from '../../../src/drivers/redis/index.ts'
-import type { Entry } from '../../../src/driver.ts'
-import { redisAsk } from '../../../src/testbed/redis.ts'
-import { requireServers } from '../../../src/testbed/require.ts'
-import type { Server } from '../../../src/testbed/server.ts'
-import { type Testbed, testbed } from '../../../src/testbed/testbed.ts'
+import type { RedisDriver } from '../../../src/stores/redis/driver.ts'
+import { redis } from '../../../src/stores/redis/index.ts'
+import type { Entry } from '../../../src/contract/driver.ts'
+import { redisAsk } from '../../../../holdfast-lab/src/testbed/redis.ts'
+import { requireServers } from '../../../../holdfast-lab/src/testbed/require.ts'
+import type { Server } from '../../../../holdfast-lab/src/testbed/server.ts'
+import { type Testbed, testbed } from '../../../../holdfast-lab/src/testbed/testbed.ts'
 
 let bed: Testbed
 let server: Server
@@ -71,7 +71,7 @@ function entryOf(line: string, n: number): Entry {
 const ONE = { cost: 1, burst: 1, unit: 20_000_000, drain: 1, shutAfter: 0, shutMs: 0 }
 
 describe.each(Object.keys(CLIENTS))('over %s', (kind) => {
-  const prefix = `sheaf-${kind}`
+  const prefix = `batch-${kind}`
   let opened: Opened
 
   beforeAll(async () => {

@@ -3,12 +3,12 @@ import type { Socket } from 'node:net'
 import { createClient } from '@redis/client'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { redis, type RedisClient } from '../../../src/drivers/redis/index.ts'
+import { redis, type RedisClient } from '../../../src/stores/redis/index.ts'
 import { holdfast, StoreUnreachableError, UsageError } from '../../../src/index.ts'
-import { redisAsk } from '../../../src/testbed/redis.ts'
-import { requireServers } from '../../../src/testbed/require.ts'
-import type { Server } from '../../../src/testbed/server.ts'
-import { type Testbed, testbed } from '../../../src/testbed/testbed.ts'
+import { redisAsk } from '../../../../holdfast-lab/src/testbed/redis.ts'
+import { requireServers } from '../../../../holdfast-lab/src/testbed/require.ts'
+import type { Server } from '../../../../holdfast-lab/src/testbed/server.ts'
+import { type Testbed, testbed } from '../../../../holdfast-lab/src/testbed/testbed.ts'
 
 let bed: Testbed
 let server: Server

@@ -1,6 +1,6 @@
 import { afterAll } from 'vitest'
-import { requireServers } from '../../../src/testbed/require.ts'
-import { testbed } from '../../../src/testbed/testbed.ts'
+import { requireServers } from '../../../../holdfast-lab/src/testbed/require.ts'
+import { testbed } from '../../../../holdfast-lab/src/testbed/testbed.ts'
 import { conform } from '../../conform.ts'
 
 await requireServers(['redis'])

@@ -1,6 +1,6 @@
 import { afterAll } from 'vitest'
-import { requireServers } from '../../../src/testbed/require.ts'
-import { testbed } from '../../../src/testbed/testbed.ts'
+import { requireServers } from '../../../../holdfast-lab/src/testbed/require.ts'
+import { testbed } from '../../../../holdfast-lab/src/testbed/testbed.ts'
 import { conform } from '../../conform.ts'
 
 await requireServers(['redis'])
@@ -9,6 +9,6 @@ afterAll(() => bed.close())
 const server = await bed.redis()
 
 await conform('redis over our own connection', {
-  module: new URL('../../../dist/src/drivers/redis/index.js', import.meta.url),
+  module: new URL('../../../build/src/stores/redis/index.js', import.meta.url),
   config: server.url,
 })

@@ -1,10 +1,10 @@
 /** Many clients work on one line while its servers are failed over and re-sharded: all go on, and tokens rise. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Holdfast, holdfast } from '../../../src/index.ts'
-import { redisAsk } from '../../../src/testbed/redis.ts'
-import { requireServers } from '../../../src/testbed/require.ts'
-import type { Server } from '../../../src/testbed/server.ts'
-import { type Testbed, testbed } from '../../../src/testbed/testbed.ts'
+import { redisAsk } from '../../../../holdfast-lab/src/testbed/redis.ts'
+import { requireServers } from '../../../../holdfast-lab/src/testbed/require.ts'
+import type { Server } from '../../../../holdfast-lab/src/testbed/server.ts'
+import { type Testbed, testbed } from '../../../../holdfast-lab/src/testbed/testbed.ts'
 
 let bed: Testbed
 const open: Holdfast[] = []

@@ -1,7 +1,7 @@
 /** Bad input and faults of one server: a typed error or ridden out, nothing lost, nothing left behind. */
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { redis } from '../../../src/drivers/redis/index.ts'
+import { redis } from '../../../src/stores/redis/index.ts'
 import {
   LockLostError,
   type Held,
@@ -11,11 +11,11 @@ import {
   StoreUnreachableError,
   UsageError,
 } from '../../../src/index.ts'
-import { type FaultProxy, faultProxy } from '../../../src/testbed/proxy.ts'
-import { redisAsk } from '../../../src/testbed/redis.ts'
-import { requireServers } from '../../../src/testbed/require.ts'
-import type { Server } from '../../../src/testbed/server.ts'
-import { type Testbed, testbed } from '../../../src/testbed/testbed.ts'
+import { type FaultProxy, faultProxy } from '../../../../holdfast-lab/src/testbed/proxy.ts'
+import { redisAsk } from '../../../../holdfast-lab/src/testbed/redis.ts'
+import { requireServers } from '../../../../holdfast-lab/src/testbed/require.ts'
+import type { Server } from '../../../../holdfast-lab/src/testbed/server.ts'
+import { type Testbed, testbed } from '../../../../holdfast-lab/src/testbed/testbed.ts'
 
 let bed: Testbed
 let server: Server

@@ -1,12 +1,12 @@
 /** Sentinel and Cluster while their servers are lost, replaced and re-sharded. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { redis } from '../../../src/drivers/redis/index.ts'
-import { type Holdfast, holdfast, StoreError } from '../../../src/index.ts'
-import { faultProxy } from '../../../src/testbed/proxy.ts'
-import { redisAsk } from '../../../src/testbed/redis.ts'
-import { requireServers } from '../../../src/testbed/require.ts'
-import type { Server } from '../../../src/testbed/server.ts'
-import { type Testbed, testbed } from '../../../src/testbed/testbed.ts'
+import { redis } from '../../../src/stores/redis/index.ts'
+import { type Holdfast, holdfast, LockLostError, StoreError } from '../../../src/index.ts'
+import { faultProxy } from '../../../../holdfast-lab/src/testbed/proxy.ts'
+import { redisAsk } from '../../../../holdfast-lab/src/testbed/redis.ts'
+import { requireServers } from '../../../../holdfast-lab/src/testbed/require.ts'
+import type { Server } from '../../../../holdfast-lab/src/testbed/server.ts'
+import { type Testbed, testbed } from '../../../../holdfast-lab/src/testbed/testbed.ts'
 
 let bed: Testbed
 const open: Holdfast[] = []
@@ -106,6 +106,18 @@ describe('replicas: n', () => {
     expect(refused).toBeInstanceOf(StoreError)
     expect((refused as Error).message).toMatch(/only 1 of 2 replicas/)
     expect(await strict.mutex('b').tryAcquire()).not.toBeNull()
+  })
+
+  test('a renewal that too few replicas confirm moves no deadline: the holder is told of its loss', async () => {
+    const primary = await bed.redis()
+    const replica = await bed.redis({ replicaof: { port: primary.port } })
+    await confirming(primary, 1)
+    const strict = await on(redis(primary.url, { replicas: 1, replicasTimeoutMs: 3_000 }))
+    const held = await strict.mutex('kept', { ttlMs: 12_000 }).acquire()
+    await replica.kill()
+    // The primary answers every renewal; that nobody confirms them is all that is wrong.
+    await expect.poll(() => held.signal.aborted, { timeout: 30_000 }).toBe(true)
+    expect(() => held.assertHeld()).toThrow(LockLostError)
   })
 
   test('it narrows and does not close: the replica that confirmed is not the one that is promoted', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Keys } from '../../../src/drivers/redis/keys.ts'
+import { Keys } from '../../../src/stores/redis/keys.ts'
 
 const keys = new Keys('holdfast')
 

@@ -1,6 +1,6 @@
 /** A driver over an ioredis client, as a user would make it; for the conformance suite. */
 import { Redis } from 'ioredis'
-import { redis } from '../../../dist/src/drivers/redis/index.js'
+import { redis } from '../../../build/src/stores/redis/index.js'
 
 /** @param {string} url */
 export default function overIoredis(url) {

@@ -1,6 +1,6 @@
 /** A driver over a client of @redis/client, as a user would make it; for the conformance suite. */
 import { createClient } from '@redis/client'
-import { redis } from '../../../dist/src/drivers/redis/index.js'
+import { redis } from '../../../build/src/stores/redis/index.js'
 
 /** @param {string} url */
 export default async function overNodeRedis(url) {

@@ -1,15 +1,14 @@
 /** The classic recipe, shared with redis-py's Lock (Debian's python3-redis). */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface, type Interface } from 'node:readline'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { setNx } from '../../../src/drivers/redis/index.ts'
+import { setNx } from '../../../src/stores/redis/index.ts'
 import { type Holdfast, holdfast, LockLostError, UnsupportedError } from '../../../src/index.ts'
-import { installPackages } from '../../../src/testbed/install.ts'
-import { redisAsk } from '../../../src/testbed/redis.ts'
-import { requireServers } from '../../../src/testbed/require.ts'
-import type { Server } from '../../../src/testbed/server.ts'
-import { type Testbed, testbed } from '../../../src/testbed/testbed.ts'
+import { redisAsk } from '../../../../holdfast-lab/src/testbed/redis.ts'
+import { requireServers, requireTools } from '../../../../holdfast-lab/src/testbed/require.ts'
+import type { Server } from '../../../../holdfast-lab/src/testbed/server.ts'
+import { type Testbed, testbed } from '../../../../holdfast-lab/src/testbed/testbed.ts'
 
 /** Does what each line of its input says, and answers each with a line. */
 const PROGRAM = `
@@ -27,7 +26,6 @@ for line in sys.stdin:
 
 /** Debian's own: another python3 on the path does not see its packages. */
 const PYTHON = '/usr/bin/python3'
-const hasRedisPy = (): boolean => spawnSync(PYTHON, ['-c', 'import redis']).status === 0
 
 let bed: Testbed
 let server: Server
@@ -35,8 +33,7 @@ let hf: Holdfast
 
 beforeAll(async () => {
   await requireServers(['redis'])
-  if (!hasRedisPy() && process.env['HOLDFAST_TEST_INSTALL'] === '1') await installPackages(['python3-redis'])
-  if (!hasRedisPy()) throw new Error("Debian's package python3-redis is needed, or HOLDFAST_TEST_INSTALL=1")
+  await requireTools(['redis-py'])
   bed = await testbed()
   server = await bed.redis()
   hf = await holdfast(setNx(server.url))

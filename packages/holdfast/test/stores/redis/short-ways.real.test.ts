@@ -1,9 +1,9 @@
 /** The short ways of enter and leave do what the general way does: random steps on two lines, one by each, are compared. */
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { BREAK, ENTER, LEAVE, OBSERVE, TOUCH, VIEW } from '../../../src/drivers/redis/scripts.generated.ts'
-import { requireServers } from '../../../src/testbed/require.ts'
-import { type Testbed, testbed } from '../../../src/testbed/testbed.ts'
+import { BREAK, ENTER, LEAVE, OBSERVE, REWEIGH, TOUCH, VIEW } from '../../../src/stores/redis/scripts.generated.ts'
+import { requireServers } from '../../../../holdfast-lab/src/testbed/require.ts'
+import { type Testbed, testbed } from '../../../../holdfast-lab/src/testbed/testbed.ts'
 
 const RUNS = 12
 const STEPS = 100
@@ -88,10 +88,10 @@ class Side {
     const [line, queue] = [`${this.name}:{x}`, `${this.name}:{x}:q`]
     const keys = Array.from({ length: lines }, () => [line, queue]).flat()
     const reply: unknown = await client.eval(this.scripts[kind] as string, keys.length, ...keys, ...args)
-    const isPlaces = kind === 'enter' || kind === 'touch'
+    const isPlaces = kind !== 'leave' && kind !== 'observe' && kind !== 'break'
     const said = !isPlaces
       ? reply
-      : kind === 'enter' && lines === 1
+      : kind !== 'touch' && lines === 1
         ? [this.place(reply)]
         : (reply as unknown[]).map((item) => this.place(item))
     const [view] = (await client.eval(VIEW, 2, line, queue, 1_000)) as [[number, unknown[][]] | null]
@@ -103,7 +103,7 @@ class Side {
 test('short and general ways answer, keep and push the same', async () => {
   const seed = Date.now() % 1_000_000
   const random = randomOf(seed)
-  const rest = { touch: TOUCH, observe: OBSERVE, break: BREAK }
+  const rest = { touch: TOUCH, observe: OBSERVE, break: BREAK, reweigh: REWEIGH }
   let sides: readonly Side[] = []
   listener.on('pmessage', (_pattern, channel: string, message: string) =>
     sides.find(({ name }) => channel.startsWith(name))?.hear(channel, message),
@@ -138,12 +138,19 @@ test('short and general ways answer, keep and push the same', async () => {
               [TTL_MS, 2 * TTL_MS, random(6) === 0 ? 0 : 1, ...all(another).map((n) => sentOf(n, capacity))],
             ]
           : dice < 36
-            ? ['leave', lines, [TTL_MS, TTL_MS, '', ...all(gone).map(idOf)]]
+            ? ['leave', lines, [TTL_MS, TTL_MS, '', ...all(gone).map((n) => `0${idOf(n)}`)]]
             : dice < 38
-              ? ['touch', 1, [TTL_MS, Math.min(3, present.length), ...present.slice(0, 3).map(idOf)]]
+              ? random(2) === 0 || capacity < 1_000_000
+                ? ['touch', 1, [TTL_MS, Math.min(3, present.length), ...present.slice(0, 3).map(idOf)]]
+                : [
+                    'reweigh',
+                    1,
+                    [idOf(present[random(3)] ?? 0), hex(random(2) === 0 ? 1 : capacity, 5), hex(step, 8), TTL_MS],
+                  ]
               : dice === 38 && random(4) === 0
                 ? ['observe', 1, [TTL_MS, TTL_MS]]
-                : ['break', 1, [1, TTL_MS]]
+                : // A place that is only broken stays for good here: few are.
+                  ['break', 1, [random(8) === 0 ? 0 : 1, TTL_MS]]
       const [short, long] = [await sides[0]?.step(kind, count, args), await sides[1]?.step(kind, count, args)]
       expect(short, `seed ${seed}, run ${run}, step ${step}: ${kind} ${args.join(' ')}`).toBe(long)
     }

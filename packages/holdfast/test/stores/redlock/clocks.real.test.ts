@@ -1,12 +1,12 @@
 /** A server's clock is moved: two holders under the classic algorithm; here the server is not believed, and silenced for all. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { initRedlock, redlock, type RedlockDriver } from '../../../src/drivers/redlock/index.ts'
+import { initRedlock, redlock, type RedlockDriver } from '../../../src/stores/redlock/index.ts'
 import { StoreUnreachableError } from '../../../src/index.ts'
-import { requireServers } from '../../../src/testbed/require.ts'
-import type { Server } from '../../../src/testbed/server.ts'
-import { type Testbed, testbed } from '../../../src/testbed/testbed.ts'
-import { until } from '../../../src/testbed/until.ts'
-import { type Clock, Clocks } from '../../../src/torture/backend/clock.ts'
+import { requireServers, requireTools } from '../../../../holdfast-lab/src/testbed/require.ts'
+import type { Server } from '../../../../holdfast-lab/src/testbed/server.ts'
+import { type Testbed, testbed } from '../../../../holdfast-lab/src/testbed/testbed.ts'
+import { until } from '../../../../holdfast-lab/src/testbed/until.ts'
+import { type Clock, Clocks } from '../../../../holdfast-lab/src/torture/backend/clock.ts'
 import { classicVotes, entry, fresh, urlOf } from './rig.ts'
 
 const clocks = new Clocks()
@@ -18,6 +18,7 @@ let deployments = 0
 
 beforeAll(async () => {
   await requireServers(['redis'])
+  await requireTools(['compiler'])
   bed = await testbed()
   clock = await clocks.make('third')
   servers = await Promise.all(

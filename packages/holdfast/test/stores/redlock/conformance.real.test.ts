@@ -1,16 +1,17 @@
 import { afterAll } from 'vitest'
-import { initRedlock } from '../../../src/drivers/redlock/index.ts'
-import { requireServers } from '../../../src/testbed/require.ts'
-import { testbed } from '../../../src/testbed/testbed.ts'
+import { initRedlock } from '../../../src/stores/redlock/index.ts'
+import { requireServers } from '../../../../holdfast-lab/src/testbed/require.ts'
+import { testbed } from '../../../../holdfast-lab/src/testbed/testbed.ts'
 import { conform } from '../../conform.ts'
 
 await requireServers(['redis'])
 const bed = await testbed()
 afterAll(() => bed.close())
 const { url } = await bed.redlock(5)
-await initRedlock(url)
+// A case of the suite has a lease of two minutes.
+await initRedlock(url, { maxTtlMs: 600_000 })
 
 await conform('redlock on five servers', {
-  module: new URL('../../../dist/src/drivers/redlock/index.js', import.meta.url),
+  module: new URL('../../../build/src/stores/redlock/index.js', import.meta.url),
   config: url,
 })

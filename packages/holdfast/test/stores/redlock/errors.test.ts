@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { StoreUnreachableError } from '../../../src/core/errors.ts'
-import { SilentError, tellReasons } from '../../../src/drivers/redlock/silence.ts'
+import { StoreUnreachableError } from '../../../src/contract/errors.ts'
+import { SilentError, tellReasons } from '../../../src/stores/redlock/errors.ts'
 
 test('servers that are silent for the same reason are told of together, with the longest time', () => {
   const down = new StoreUnreachableError('Redis at d:1 did not answer: no connection')

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { UnsupportedError, UsageError } from '../../../src/core/errors.ts'
-import { redlock } from '../../../src/drivers/redlock/index.ts'
-import { parseRedlockUrl } from '../../../src/drivers/redlock/url.ts'
+import { UnsupportedError, UsageError } from '../../../src/contract/errors.ts'
+import { redlock } from '../../../src/stores/redlock/index.ts'
+import { parseRedlockUrl } from '../../../src/stores/redlock/options.ts'
 
 describe('redlock options', () => {
   it('takes one login for all servers, or each its own', () => {

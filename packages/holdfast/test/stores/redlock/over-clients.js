@@ -1,7 +1,7 @@
 /** A driver over clients that a user has: one of @redis/client, the others of ioredis; for the conformance suite. */
 import { createClient } from '@redis/client'
 import { Redis } from 'ioredis'
-import { redlock } from '../../../dist/src/drivers/redlock/index.js'
+import { redlock } from '../../../build/src/stores/redlock/index.js'
 
 /** @param {string} url */
 export default async function overClients(url) {

@@ -1,8 +1,8 @@
 /** Five real servers, and the classic algorithm beside ours, to show what it does where ours does something else. */
 import { randomBytes } from 'node:crypto'
-import type { Entry } from '../../../src/driver.ts'
-import { redisAsk } from '../../../src/testbed/redis.ts'
-import type { Server } from '../../../src/testbed/server.ts'
+import type { Entry } from '../../../src/contract/driver.ts'
+import { redisAsk } from '../../../../holdfast-lab/src/testbed/redis.ts'
+import type { Server } from '../../../../holdfast-lab/src/testbed/server.ts'
 
 export function entry(line: string, over: Partial<Entry> = {}): Entry {
   const data = JSON.stringify({ label: 'test', host: 'here', pid: process.pid })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Ballot, ballotIn, Tally } from '../../../src/drivers/redlock/tally.ts'
+import { type Ballot, ballotIn, Tally } from '../../../src/stores/redlock/tally.ts'
 
 const answer = (...items: number[]): Ballot => ballotIn([1_700_000_000_000_000, 0, ...items], 0)
 const vote = (token: number): Ballot => answer(1, token, 0, 0, -1)

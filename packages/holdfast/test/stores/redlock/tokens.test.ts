@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { tokenFell } from '../../sim-redlock/token-game.ts'
+import { tokenFell } from '../../../../holdfast-lab/simulation/redlock/token-game.ts'
 
 const GAMES = 1_000
 const SEEDS = Array.from({ length: GAMES }, (_, i) => i + 1)

@@ -11,7 +11,7 @@ if (order.clockMs !== 0) {
   Date.now = () => wallMs() + order.clockMs
 }
 const isMysql = order.url.startsWith('mysql')
-const dist = new URL('../../../dist/src/', import.meta.url)
+const dist = new URL('../../../build/src/', import.meta.url)
 /** @param {string} path */
 const load = (path) => import(new URL(path, dist).href)
 const { holdfast } = await load('index.js')
@@ -20,8 +20,8 @@ const hf = await holdfast(await openStore())
 const orders = { isStopped: false }
 
 async function openStore() {
-  if (isMysql) return (await load('drivers/mysql/index.js')).mysql(order.url)
-  return (await load('drivers/postgres/index.js')).postgres(order.url, { client: order.client ?? 'pg' })
+  if (isMysql) return (await load('stores/mysql/index.js')).mysql(order.url)
+  return (await load('stores/postgres/index.js')).postgres(order.url, { client: order.client ?? 'pg' })
 }
 
 /** Adds one to a cell and to a row of a table, again and again. */

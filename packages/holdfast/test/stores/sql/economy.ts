@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
-import type { Driver } from '../../../src/driver.ts'
+import type { Driver } from '../../../src/contract/driver.ts'
 import { type Holdfast, holdfast, type LockOptions } from '../../../src/index.ts'
 
 export interface Counted {

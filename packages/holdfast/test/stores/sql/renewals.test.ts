@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Entry, Place } from '../../../src/driver.ts'
-import { Renewals } from '../../../src/drivers/sql/renewals.ts'
+import type { Entry, Place } from '../../../src/contract/driver.ts'
+import { Renewals } from '../../../src/stores/sql/renewals.ts'
 
 const entry = (id: string): Entry => ({ line: 'a', id, weight: 1, capacity: 1, ttlMs: 1_000, data: '{}' })
 const many = (count: number, name: string): Entry[] => Array.from({ length: count }, (_, i) => entry(`${name}${i}`))

@@ -2,9 +2,11 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { afterEach, expect, test } from 'vitest'
-import { AcquireTimeoutError, LockLostError, NotHeldError, UsageError } from '../../../src/core/errors.ts'
-import type { SessionHeld, SessionLocks } from '../../../src/drivers/sql/session-locks.ts'
-import { faultProxy } from '../../../src/testbed/proxy.ts'
+import { timesOut } from '../../../conformance/rig.ts'
+import { AcquireTimeoutError, LockLostError, NotHeldError, UsageError } from '../../../src/contract/errors.ts'
+import type { SessionHeld, SessionLocks } from '../../../src/stores/sql/session-locks.ts'
+import { faultProxy } from '../../../../holdfast-lab/src/testbed/proxy.ts'
+import { blockFor } from '../../blocked.ts'
 
 export interface SessionLocksUnderTest {
   url(): string
@@ -92,7 +94,7 @@ export function sessionLockCases({ url, make, terminate, waiting }: SessionLocks
     const line = name()
     const held = await a.acquire(line)
     await expect(b.acquire(line, { waitMs: 0 })).rejects.toBeInstanceOf(AcquireTimeoutError)
-    await expect(b.acquire(line, { waitMs: 200 })).rejects.toBeInstanceOf(AcquireTimeoutError)
+    await timesOut((waitMs) => b.acquire(line, { waitMs }), 200)
     const stop = new AbortController()
     const waits = Promise.allSettled([
       b.acquire(line, { signal: stop.signal }),
@@ -107,6 +109,29 @@ export function sessionLockCases({ url, make, terminate, waiting }: SessionLocks
     await expect(b.acquire('')).rejects.toBeInstanceOf(UsageError)
     await b.close()
     await expect(b.acquire(line)).rejects.toMatchObject({ code: 'HF_CLOSED' })
+  })
+
+  test('a process that is blocked past the time-out of an answer keeps its locks, and the rival waits on', async () => {
+    const [a, b] = [locks(), locks()]
+    const [line, also] = [name(), name()]
+    const held = await a.acquire(line)
+    const other = await a.acquire(also)
+    let granted = false
+    const rival = b.acquire(line).then((next) => {
+      granted = true
+      return next
+    })
+    await waiting(1)
+    // A request is on its way, the server answers it, and nobody reads the answer: no I/O happens in these turns.
+    const released = other.release()
+    for (let i = 0; i < 50; i++) await Promise.resolve()
+    blockFor(5_600)
+    expect(await released).toBe(true)
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    expect([held.state, granted]).toEqual(['held', false])
+    held.assertHeld()
+    expect(await held.release()).toBe(true)
+    await (await rival).release()
   })
 
   test('a line that has gone dead is noticed by its silence', async () => {

@@ -48,7 +48,7 @@ export function stormCases({ url, clients, makeTable, counted, terminate, restar
   }, 120_000)
 
   test('a process that closes the store goes on behind it, and ends by itself', async () => {
-    const index = new URL('../../../dist/src/index.js', import.meta.url).href
+    const index = new URL('../../../build/src/index.js', import.meta.url).href
     const code = `import { holdfast } from ${JSON.stringify(index)}
       const [a, b] = [await holdfast(process.argv[1]), await holdfast(process.argv[1])]
       const held = await a.mutex('closing').acquire()

@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { Entry } from '../../../src/driver.ts'
-import { loadEngine } from '../../../src/drivers/sqlite/engine.ts'
-import { sqlite } from '../../../src/drivers/sqlite/index.ts'
+import type { Entry } from '../../../src/contract/driver.ts'
+import { loadEngine } from '../../../src/stores/sqlite/engine.ts'
+import { sqlite } from '../../../src/stores/sqlite/index.ts'
 import { CapacityMismatchError, StoreUnreachableError } from '../../../src/index.ts'
 import { Client } from './client.ts'
 import { testFolder } from './folder.ts'
@@ -52,7 +52,7 @@ test('a file locked by another: the event loop goes on, and the call is answered
   const place = driver.enter(entry('a'), true).finally(() => {
     isAnswered = true
   })
-  for (let turns = 0; turns < 200; turns++) await new Promise((resolve) => setTimeout(resolve, 1))
+  for (let batch = 0; batch < 200; batch++) await new Promise((resolve) => setTimeout(resolve, 1))
   expect(isAnswered).toBe(false)
   other.exec('COMMIT')
   expect((await place)?.ahead).toBe(0)
@@ -107,11 +107,12 @@ test('processes that open a new file at once are each known by a key of their ow
     await Promise.all(clients.map((client) => client.ask('acquire', String(client.process.pid))))
     const engine = (await loadEngine(undefined))(path)
     const rows = engine
-      .prepare('SELECT place.line, process.pid FROM place LEFT JOIN process ON process.key = place.process')
+      .prepare('SELECT places.line, process.pid FROM places LEFT JOIN process ON process.key = places.process')
       .all() as { readonly line: string; readonly pid: number | null }[]
     engine.close()
     expect(rows.length).toBe(4)
-    for (const { line, pid } of rows) expect(String(pid)).toBe(line)
+    // A line is stored with its prefix in front.
+    for (const { line, pid } of rows) expect(line).toMatch(new RegExp(`(^|\\D)${pid}$`))
     await Promise.all(clients.map((client) => client.kill()))
   }
 })

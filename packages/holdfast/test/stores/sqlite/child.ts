@@ -2,8 +2,8 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
-import type { Held } from '../../../src/core/held.ts'
-import { sqlite } from '../../../src/drivers/sqlite/index.ts'
+import type { Held } from '../../../src/hold/held.ts'
+import { sqlite } from '../../../src/stores/sqlite/index.ts'
 import { holdfast } from '../../../src/index.ts'
 import type { Request } from './client.ts'
 

@@ -12,7 +12,9 @@ export interface Request {
 
 type Reply = { readonly seq: number; readonly result?: unknown; readonly error?: string }
 
-const CHILD = fileURLToPath(new URL('./child.ts', import.meta.url))
+/** By its path in the project, which a wrapper may show at another place. */
+export const PROJECT: string = fileURLToPath(new URL('../../../../../', import.meta.url))
+const CHILD = 'packages/holdfast/test/stores/sqlite/child.ts'
 
 export class Client {
   readonly process: ChildProcess
@@ -22,7 +24,7 @@ export class Client {
 
   private constructor(path: string, wrapper: readonly string[]) {
     const [command, ...args] = [...wrapper, process.execPath, '--import', 'tsx', CHILD, path]
-    this.process = spawn(command, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+    this.process = spawn(command, args, { cwd: PROJECT, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
     this.exited = new Promise((resolve) => {
       this.process.once('exit', (code) => {
         resolve()

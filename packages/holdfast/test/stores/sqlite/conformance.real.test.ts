@@ -3,6 +3,6 @@ import { conform } from '../../conform.ts'
 import { testFolder } from './folder.ts'
 
 await conform('sqlite', {
-  module: new URL('../../../dist/src/drivers/sqlite/index.js', import.meta.url),
+  module: new URL('../../../build/src/stores/sqlite/index.js', import.meta.url),
   config: { path: join(testFolder(), 'conformance.db') },
 })

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
+import { loadEngine } from '../../../src/stores/sqlite/engine.ts'
 import { type Holdfast, holdfast } from '../../../src/index.ts'
 import { Client } from './client.ts'
 import { testFolder } from './folder.ts'
@@ -76,6 +77,26 @@ test('a killed holder that nobody has waited for as a child, a zombie, counts as
   for await (const view of hf.list({ prefix: line })) pid = view.holders[0]?.pid ?? 0
   process.kill(pid, 'SIGKILL')
   await (await next).release()
+})
+
+test('a dead holder whose number a living process has by now counts as dead', async () => {
+  const line = lineName()
+  const holder = await Client.start(path)
+  await holder.ask('acquire', line, TTL_MS)
+  await holder.kill()
+  // As if the kernel had come round to that number again, and given it to this process.
+  const engine = (await loadEngine(undefined))(path)
+  const { changes } = engine
+    .prepare('UPDATE process SET pid = ? WHERE pid = ?')
+    .run(process.pid, holder.process.pid ?? 0)
+  engine.close()
+  expect(Number(changes)).toBe(1)
+  // A driver of its own, that has not seen the row before.
+  const fresh = await holdfast(`sqlite:${path}`)
+  const held = await fresh.mutex(line, { ttlMs: TTL_MS }).tryAcquire()
+  expect(held).not.toBeNull()
+  await held?.release()
+  await fresh.close()
 })
 
 test('a stopped holder is alive', async () => {

@@ -68,7 +68,7 @@ test.each([
 })
 
 test('where /proc shows another pid namespace, a process judges nobody', () => {
-  const script = `import { readHost } from ${JSON.stringify(new URL('../../../src/drivers/sqlite/host.ts', import.meta.url).href)}
+  const script = `import { readHost } from ${JSON.stringify(new URL('../../../src/stores/sqlite/host.ts', import.meta.url).href)}
     process.stdout.write(String(readHost().world))`
   const world = (wrapper: readonly string[]): string => {
     const [command, ...args] = [...wrapper, process.execPath, '--import', 'tsx', '--input-type=module', '-e', script]

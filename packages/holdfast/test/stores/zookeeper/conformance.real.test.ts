@@ -14,6 +14,6 @@ beforeAll(async () => {
 afterAll(() => rig?.[Symbol.asyncDispose]())
 
 await conform('zookeeper', {
-  module: new URL('../../../dist/src/drivers/zookeeper/index.js', import.meta.url),
+  module: new URL('../../../build/src/stores/zookeeper/index.js', import.meta.url),
   config,
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { believableMs, cadenceMs, Contacts, sessionMsFor } from '../../../src/drivers/zookeeper/contacts.ts'
+import { believableMs, cadenceMs, Contacts, sessionMsFor } from '../../../src/stores/zookeeper/contacts.ts'
 
 const SESSION_MS = 1_600
 

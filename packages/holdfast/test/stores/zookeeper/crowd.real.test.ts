@@ -1,10 +1,10 @@
 /** A long line of strict waiters: each hand-over wakes one, and they are served in order. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { FaultyDriver } from '../../../conformance/faulty.ts'
-import type { Stop, Wake } from '../../../src/driver.ts'
-import { zookeeper } from '../../../src/drivers/zookeeper/index.ts'
+import type { Stop, Wake } from '../../../src/contract/driver.ts'
+import { zookeeper } from '../../../src/stores/zookeeper/index.ts'
 import { makeInstance } from '../../../src/holdfast.ts'
-import type { Server } from '../../../src/testbed/server.ts'
+import type { Server } from '../../../../holdfast-lab/src/testbed/server.ts'
 import { Rig, say, until } from './rig.ts'
 
 const WAITERS = 1_000
@@ -64,9 +64,9 @@ test(`${WAITERS} waiters: one notification and one wake-up for each hand-over`, 
 test('long holds, handed on within one process and between two: one notification each', async () => {
   const [a, b] = [await rig.holdfast({}, { fairness: 'strict' }), await rig.holdfast({}, { fairness: 'strict' })]
   const before = await notifications()
-  const turns = [a, a, b, b, a].map((hf) =>
+  const handover = [a, a, b, b, a].map((hf) =>
     hf.mutex('long').using(() => new Promise((resolve) => setTimeout(resolve, 300))),
   )
-  await Promise.all(turns)
-  expect((await notifications()) - before).toBe(turns.length - 1)
+  await Promise.all(handover)
+  expect((await notifications()) - before).toBe(handover.length - 1)
 })

@@ -1,40 +1,21 @@
 /** The interop layout against its real counterpart: Apache Curator's InterProcessMutex, run by a few lines of Java. */
-import { type ChildProcessWithoutNullStreams, execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { createInterface, type Interface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { UnsupportedError, UsageError } from '../../../src/core/errors.ts'
+import { UnsupportedError, UsageError } from '../../../src/contract/errors.ts'
 import type { Holdfast } from '../../../src/holdfast.ts'
-import { installPackages } from '../../../src/testbed/install.ts'
+import { requireTools } from '../../../../holdfast-lab/src/testbed/require.ts'
+import { Curator, type ForeignPeer } from './foreign.ts'
 import { aborted, Rig, until } from './rig.ts'
 
-const PACKAGES = ['libcurator-recipes-java', 'default-jdk-headless']
-const JARS = [
-  ...['curator-recipes', 'curator-framework', 'curator-client', 'zookeeper', 'zookeeper-jute', 'guava'],
-  // Exactly one binding of slf4j, the silent one: what the peer says is its answers only.
-  ...['slf4j-api', 'slf4j-nop'],
-].map((name) => `/usr/share/java/${name}.jar`)
-
 let rig: Rig
-/** Where the peer is compiled to, once for all tests. */
-let classes = ''
+let curator: Curator
 
 beforeAll(async () => {
-  if (!JARS.every((jar) => existsSync(jar))) {
-    if (process.env['HOLDFAST_TEST_INSTALL'] !== '1') throw new Error(`not installed: ${PACKAGES.join(' ')}`)
-    await installPackages(PACKAGES)
-  }
-  classes = mkdtempSync(join(tmpdir(), 'hf-curator-'))
-  const source = fileURLToPath(new URL('CuratorPeer.java', import.meta.url))
-  execFileSync('javac', ['-J-XX:TieredStopAtLevel=1', '-cp', JARS.join(':'), '-d', classes, source], { stdio: 'pipe' })
+  await requireTools(['curator'])
+  curator = new Curator()
   rig = await Rig.open(1, { tickMs: 500 })
 })
 
-const peers: CuratorPeer[] = []
+const peers: ForeignPeer[] = []
 
 afterEach(async () => {
   await Promise.all(peers.splice(0).map((peer) => peer.kill()))
@@ -43,42 +24,18 @@ afterEach(async () => {
 
 afterAll(async () => {
   await rig?.[Symbol.asyncDispose]()
-  if (classes !== '') rmSync(classes, { recursive: true, force: true })
+  curator?.[Symbol.dispose]()
 })
 
-class CuratorPeer {
-  readonly #child: ChildProcessWithoutNullStreams
-  readonly #lines: Interface
-
-  constructor(path: string, sessionMs: number) {
-    const java = ['-Xmx64m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-cp', [classes, ...JARS].join(':')]
-    this.#child = spawn('java', [...java, 'CuratorPeer', rig.addresses.join(','), path, String(sessionMs)])
-    this.#lines = createInterface({ input: this.#child.stdout })
-    peers.push(this)
-  }
-
-  async says(): Promise<string> {
-    const [line] = (await once(this.#lines, 'line')) as [string]
-    return line
-  }
-
-  ask(word: 'acquire' | 'try' | 'release'): Promise<string> {
-    const answer = this.says()
-    this.#child.stdin.write(`${word}\n`)
-    return answer
-  }
-
-  async kill(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
-    this.#child.kill('SIGKILL')
-    await once(this.#child, 'exit')
-  }
-}
-
-async function both(path: string, sessionMs = 10_000): Promise<{ hf: Holdfast; peer: CuratorPeer }> {
-  const peer = new CuratorPeer(path, sessionMs)
+async function both(path: string, sessionMs = 10_000): Promise<{ hf: Holdfast; peer: ForeignPeer }> {
+  const peer = started(curator.peer({ servers: rig.addresses, path, sessionMs }))
   expect(await peer.says()).toBe('ready')
   return { hf: await rig.holdfast({ layout: 'curator' }), peer }
+}
+
+function started(peer: ForeignPeer): ForeignPeer {
+  peers.push(peer)
+  return peer
 }
 
 async function inLine(path: string): Promise<number> {
@@ -142,4 +99,52 @@ test('what an InterProcessMutex can not do is refused', async () => {
   await expect(hf.rwLock('/locks/rw').read.acquire()).rejects.toBeInstanceOf(UnsupportedError)
   await expect(hf.mutex('no-path').acquire()).rejects.toBeInstanceOf(UsageError)
   await expect(hf.mutex('/a//b').acquire()).rejects.toBeInstanceOf(UsageError)
+})
+
+test.each([
+  ['write', '__WRIT__'],
+  ['read', '__READ__'],
+] as const)(
+  "the %s lock of Curator's InterProcessReadWriteLock is refused by its name, and nothing is granted beside it",
+  async (kind, name) => {
+    const path = `/locks/other-${kind}`
+    const other = started(curator.peer({ servers: rig.addresses, path, sessionMs: 10_000 }, kind))
+    expect(await other.says()).toBe('ready')
+    expect(await other.ask('acquire')).toBe('acquired')
+    const hf = await rig.holdfast({ layout: 'curator' })
+    const mutex = hf.mutex(path)
+    const listed = hf.list({ prefix: path })[Symbol.asyncIterator]()
+    for (const ask of [() => mutex.tryAcquire(), () => mutex.acquire(), () => hf.break(path), () => listed.next()]) {
+      const refused = await ask().catch((error: unknown) => error)
+      expect(refused).toBeInstanceOf(UnsupportedError)
+      expect(String(refused)).toContain(name)
+    }
+    expect(await inLine(path)).toBe(1)
+    expect(await other.ask('release')).toBe('released')
+    await (await mutex.acquire()).release()
+  },
+)
+
+test('one that comes while we wait is met before we are granted', async () => {
+  const path = '/locks/later'
+  const { hf, peer } = await both(path)
+  expect(await peer.ask('acquire')).toBe('acquired')
+  const waiting = hf.mutex(path).acquire()
+  await until('we stand in line', async () => ((await inLine(path)) === 2 ? true : null))
+  const refused = expect(waiting).rejects.toThrow('__WRIT__')
+  const hand = rig.client()
+  await hand.create(`${path}/_c_${'0'.repeat(8)}-__WRIT__`, undefined, { mode: 'ephemeralSequential' })
+  expect(await peer.ask('release')).toBe('released')
+  await refused
+  expect(await inLine(path)).toBe(1)
+})
+
+test('a folder below the path of a lock is the path of another, and no stranger', async () => {
+  const hf = await rig.holdfast({ layout: 'curator' })
+  const [below, above] = [await hf.mutex('/locks/deep/er').acquire(), await hf.mutex('/locks/deep').acquire()]
+  await Promise.all([below.release(), above.release()])
+  const hand = rig.client()
+  for (const folder of ['locks', 'leases']) await hand.create(`/locks/deep/${folder}`)
+  // As Curator's semaphores have it: who holds there is seen one level below.
+  await expect(hf.mutex('/locks/deep').acquire()).rejects.toThrow('leases')
 })

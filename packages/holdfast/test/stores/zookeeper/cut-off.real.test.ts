@@ -1,23 +1,21 @@
 /** A holder at a follower that is cut off from its leader: it must not believe in its hold when the leader gives it on. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { zookeeper } from '../../../src/drivers/zookeeper/index.ts'
-import type { Held } from '../../../src/core/held.ts'
+import { zookeeper } from '../../../src/stores/zookeeper/index.ts'
+import type { Held } from '../../../src/hold/held.ts'
 import { type Holdfast, makeInstance } from '../../../src/holdfast.ts'
-import { requireServers } from '../../../src/testbed/require.ts'
-import { Proxy } from '../zk-client/proxy.ts'
-import { type Ensemble, startEnsemble } from '../zk-client/server.ts'
+import { Proxy } from '../../clients/zookeeper/proxy.ts'
+import { Rig } from './rig.ts'
 
 const MOMENTS = 4
-let ensemble: Ensemble
+let ensemble: Rig
 const proxies: Proxy[] = []
 
 beforeAll(async () => {
-  await requireServers(['zookeeper'])
-  ensemble = await startEnsemble({
-    count: 3,
+  ensemble = await Rig.open(3, {
     tickMs: 400,
+    config: { syncLimit: 10 },
     // The first server, whose id is too low for a leader, reaches the others through proxies.
-    route: async (from, _to, port, use) => {
+    peerPort: async (from, _to, port, use) => {
       if (from !== 1 || use === 'election') return port
       const proxy = await Proxy.to(port)
       proxies.push(proxy)
@@ -53,7 +51,7 @@ test('lost by its own clock before another is granted, at four moments between t
     proxy.swallow = false
     proxy.cut()
   }
-  await ensemble.servers[0]?.serving()
+  await ensemble.servers[0]?.ready()
   await Promise.all([...opened, there].map((hf) => hf.close()))
 })
 

@@ -1,10 +1,10 @@
 /** A place is taken without a list where nobody else stands: what that answer says must be true. */
 import { randomBytes } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { type Entry, isGranted } from '../../../src/driver.ts'
-import { Perm } from '../../../src/drivers/zookeeper/client/index.ts'
-import type { ZookeeperDriver } from '../../../src/drivers/zookeeper/driver.ts'
-import { zookeeper } from '../../../src/drivers/zookeeper/index.ts'
+import { type Entry, isGranted } from '../../../src/contract/driver.ts'
+import { Perm } from '../../../src/clients/zookeeper/index.ts'
+import type { ZookeeperDriver } from '../../../src/stores/zookeeper/driver.ts'
+import { zookeeper } from '../../../src/stores/zookeeper/index.ts'
 import { placesOf, Rig } from './rig.ts'
 
 let rig: Rig

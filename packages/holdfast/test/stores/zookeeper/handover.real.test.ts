@@ -1,11 +1,11 @@
 /** One that holds tells the next its turn by the way it leaves; nothing else does. */
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { openAcl, type ReadOptions, ZooKeeperClient } from '../../../src/drivers/zookeeper/client/index.ts'
-import { ZookeeperDriver } from '../../../src/drivers/zookeeper/driver.ts'
-import { LineLayout } from '../../../src/drivers/zookeeper/layout.ts'
+import { openAcl, type ReadOptions, ZooKeeperClient } from '../../../src/clients/zookeeper/index.ts'
+import { ZookeeperDriver } from '../../../src/stores/zookeeper/driver.ts'
+import { LineLayout } from '../../../src/stores/zookeeper/layout.ts'
 import { type Holdfast, makeInstance } from '../../../src/holdfast.ts'
 import { system } from '../../../src/system.ts'
-import type { Server } from '../../../src/testbed/server.ts'
+import type { Server } from '../../../../holdfast-lab/src/testbed/server.ts'
 import { aborted, placesOf, Rig, say, until } from './rig.ts'
 
 let rig: Rig

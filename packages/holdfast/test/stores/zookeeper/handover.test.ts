@@ -1,18 +1,18 @@
 /** What tells a place that it is its turn, and what does not. */
 import { expect, test } from 'vitest'
-import { ZooKeeperClient } from '../../../src/drivers/zookeeper/client/index.ts'
-import { CuratorLayout } from '../../../src/drivers/zookeeper/curator.ts'
-import { LineLayout } from '../../../src/drivers/zookeeper/layout.ts'
-import { Standing } from '../../../src/drivers/zookeeper/standing.ts'
-import { Turns } from '../../../src/drivers/zookeeper/turns.ts'
+import { ZooKeeperClient } from '../../../src/clients/zookeeper/index.ts'
+import { CuratorLayout } from '../../../src/stores/zookeeper/curator.ts'
+import { LineLayout } from '../../../src/stores/zookeeper/layout.ts'
+import { OwnPlace } from '../../../src/stores/zookeeper/places.ts'
+import { Handover } from '../../../src/stores/zookeeper/handover.ts'
 
 const client = new ZooKeeperClient({ servers: ['127.0.0.1:1'] })
-const lines = new Turns(client, new LineLayout('x'))
-const curator = new Turns(client, new CuratorLayout())
+const lines = new Handover(client, new LineLayout('x'))
+const curator = new Handover(client, new CuratorLayout())
 
-function standing(weight: number, capacity: number, behindSingle: boolean): Standing {
+function standing(weight: number, capacity: number, behindSingle: boolean): OwnPlace {
   const entry = { line: 'l', id: '0'.repeat(32), weight, capacity, ttlMs: 1_000, data: '{}' }
-  return Object.assign(new Standing(entry, '/x/lines/l'), { behindSingle })
+  return Object.assign(new OwnPlace(entry, '/x/lines/l'), { behindSingle })
 }
 
 const inFront = (
@@ -35,8 +35,17 @@ test.each([
   ['a writer has left, to a reader', lines, 1, 9, 9, false, 'dataChanged', false],
   ['a reader was marked by a break, to a writer', lines, 9, 9, 1, true, 'dataChanged', false],
   ["Curator's revocation", curator, 1, 1, 1, true, 'dataChanged', false],
-  ["the only one in front has gone, in Curator's layout", curator, 1, 1, 1, true, 'deleted', true],
+  [
+    "the only one in front has gone, in Curator's layout: others may stand there",
+    curator,
+    1,
+    1,
+    1,
+    true,
+    'deleted',
+    false,
+  ],
   ['the watch is lost', lines, 1, 1, 1, true, 'lost', false],
-] as const)('%s', (_, turns, weight, capacity, ahead, single, type, is) => {
-  expect(turns.isTurn(standing(weight, capacity, single), inFront(ahead, capacity), type)).toBe(is)
+] as const)('%s', (_, handover, weight, capacity, ahead, single, type, is) => {
+  expect(handover.isTurn(standing(weight, capacity, single), inFront(ahead, capacity), type)).toBe(is)
 })

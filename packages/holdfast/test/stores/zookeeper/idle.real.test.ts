@@ -1,8 +1,8 @@
 /** A session that no place lives by is ended after a while, and nobody notices. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openAcl, ZooKeeperClient } from '../../../src/drivers/zookeeper/client/index.ts'
-import { ZookeeperDriver } from '../../../src/drivers/zookeeper/driver.ts'
-import { LineLayout } from '../../../src/drivers/zookeeper/layout.ts'
+import { openAcl, ZooKeeperClient } from '../../../src/clients/zookeeper/index.ts'
+import { ZookeeperDriver } from '../../../src/stores/zookeeper/driver.ts'
+import { LineLayout } from '../../../src/stores/zookeeper/layout.ts'
 import { makeInstance } from '../../../src/holdfast.ts'
 import { system } from '../../../src/system.ts'
 import { Rig, until } from './rig.ts'

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { isGranted } from '../../../src/driver.ts'
-import type { Named } from '../../../src/drivers/zookeeper/layout.ts'
-import { LineLayout } from '../../../src/drivers/zookeeper/layout.ts'
-import { glanceFrom, grantedOf, inOrder, lookFrom, needsCzxid } from '../../../src/drivers/zookeeper/look.ts'
+import { isGranted } from '../../../src/contract/driver.ts'
+import type { Named } from '../../../src/stores/zookeeper/layout.ts'
+import { LineLayout } from '../../../src/stores/zookeeper/layout.ts'
+import { glanceFrom, grantedOf, inOrder, lookFrom, needsCzxid } from '../../../src/stores/zookeeper/look.ts'
+import { markName, parseMark, raiseOf } from '../../../src/stores/zookeeper/raise.ts'
 
 function line(capacity: number, ...weights: readonly number[]): Named[] {
   return weights.map((weight, i) => ({ name: `n${i}`, id: `id${i}`, weight, capacity, order: i }))
@@ -114,5 +115,69 @@ describe('from the names alone', () => {
     ['one number twice', [name(2), `q${name(2)}`], name(2), 1, 1],
   ] as const)('%s: parsed after all', (_, names, mine, weight, capacity) => {
     expect(glance(names, mine, weight, capacity)).toBeNull()
+  })
+})
+
+describe('one that has become heavier', () => {
+  const FULL = 1_000_000
+  const id = (i: number): string => String(i).padStart(32, '0')
+  /** Readers, one that can become heavier, and writers; a mark on the second, settled up to `beside` or open. */
+  const raised = (beside: number | null, ...weights: readonly number[]): Named[] =>
+    weights.map((weight, i) => ({
+      ...{ name: `n${i}`, id: id(i), weight, capacity: FULL, order: i },
+      ...(i === 1 ? { raise: { name: 'mark', weight: FULL, beside, order: 3.5 } } : {}),
+    }))
+  const U = 500_001
+
+  test('waits for all that were granted beside it, and for nobody behind those', () => {
+    const all = raised(3, 1, U, 1, 1, 1)
+    expect(lookFrom(all, id(1))).toMatchObject({ ahead: 3, wanted: true })
+    expect(lookFrom(all, id(1))?.blocking.map(({ name }) => name)).toEqual(['n3'])
+    const left = all.filter(({ order }) => order === 1 || order === 4)
+    expect(lookFrom(left, id(1))).toMatchObject({ ahead: 0, wanted: true, blocking: [] })
+  })
+
+  test('weighs what it was entered with for those beside it, and all for the others, who wait for its mark, too', () => {
+    const all = raised(3, 1, U, 1, 1, 1)
+    for (const beside of [0, 2, 3]) {
+      const me = all[beside] as Named
+      expect(isGranted(me, lookFrom(all, me.id) ?? { ahead: FULL })).toBe(true)
+      expect(lookFrom(all, me.id)?.wanted).toBe(true)
+    }
+    const newcomer = all[4] as Named
+    expect(isGranted(newcomer, lookFrom(all, newcomer.id) ?? { ahead: 0 })).toBe(false)
+    expect(lookFrom(all, newcomer.id)?.blocking.map(({ name }) => name)).toEqual(['n1', 'mark'])
+    expect(grantedOf(inOrder(all)).map(({ order }) => order)).toEqual([0, 1, 2, 3])
+  })
+
+  test('a writer behind it waits for it alone: lighter, it is in the way as well', () => {
+    const all = raised(1, 1, U, FULL)
+    expect(lookFrom(all, id(2))?.blocking.map(({ name }) => name)).toEqual(['n1'])
+  })
+
+  test('until it is known who was granted beside it, nobody is who has not been told, and it writes beside nobody', () => {
+    const all = raised(null, 1, U, 1, 1, 1)
+    const [told, later] = [all[2] as Named, all[4] as Named]
+    expect(isGranted(told, lookFrom(all, told.id, true) ?? { ahead: FULL })).toBe(true)
+    expect(isGranted(told, lookFrom(all, told.id, false) ?? { ahead: 0 })).toBe(false)
+    expect(isGranted(later, lookFrom(all, later.id, true) ?? { ahead: 0 })).toBe(false)
+    const alone = all.filter(({ order }) => order === 1)
+    expect(lookFrom(alone, id(1))?.ahead).toBeGreaterThan(0)
+    expect(grantedOf(inOrder(all)).map(({ order }) => order)).toEqual([0, 1, 2, 3])
+  })
+
+  test('its mark comes through its name, and one without a place says nothing', () => {
+    const number = '0000000007'
+    for (const beside of [null, { number: -3, czxid: 4_294_967_299 }]) {
+      const name = markName(id(1), FULL, beside) + number
+      expect(parseMark(name)).toEqual({ name, id: id(1), weight: FULL, beside, order: 7 })
+      expect(glanceFrom(['n0000000008', name], 'n0000000008', { weight: 1, capacity: 1 }, () => null)).toBeNull()
+    }
+    expect(parseMark(`p-${id(1)}-1-1-${number}`)).toBeNull()
+    const mark = { name: 'm', id: id(1), weight: FULL, beside: { number: 2, czxid: 9 }, order: 7 }
+    const open = { ...mark, beside: null }
+    expect(raiseOf([open, mark], id(1), false)).toMatchObject({ beside: 2 })
+    expect(raiseOf([open, mark], id(1), true)).toMatchObject({ beside: 9 })
+    expect(raiseOf([open, mark], id(2), false)).toBeUndefined()
   })
 })

@@ -1,7 +1,7 @@
 /** What happens to holds and requests when nodes, links and replies are lost. */
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import type { HoldState } from '../../../src/core/held.ts'
-import { type FaultProxy, faultProxy } from '../../../src/testbed/proxy.ts'
+import type { HoldState } from '../../../src/hold/held.ts'
+import { type FaultProxy, faultProxy } from '../../../../holdfast-lab/src/testbed/proxy.ts'
 import { aborted, placesOf, Rig, until } from './rig.ts'
 
 let rig: Rig
@@ -32,7 +32,7 @@ test('a node deleted by hand: the loss is told long before a heartbeat would fin
   const [node = ''] = await placesOf(hand, 'by hand')
   await hand.delete(node)
   await aborted(held.signal)
-  expect(states).toEqual(['lost'])
+  expect(states).toEqual(['held', 'lost'])
   expect(await held.release()).toBe(false)
   const again = await hf.mutex('by hand').acquire()
   expect(again.token).toBeGreaterThan(held.token)
@@ -63,7 +63,7 @@ test('a cut link: at risk at once, held again over the next one, with the same t
   await until('it is at risk', () => (states.includes('at-risk') ? true : null))
   await proxy.heal()
   await until('it is held again', () => (states.at(-1) === 'held' ? true : null))
-  expect(states).toEqual(['at-risk', 'held'])
+  expect(states).toEqual(['held', 'at-risk', 'held'])
   expect(await held.release()).toBe(true)
 })
 
@@ -92,6 +92,31 @@ test('the reply to a create is lost: the id finds the node, and there is one', a
   expect(await placesOf(hand, 'lost reply')).toHaveLength(1)
   expect(await held.release()).toBe(true)
   expect(await placesOf(hand, 'lost reply')).toHaveLength(0)
+})
+
+test('a node with the own id that another session has made is no hold', async () => {
+  const hf = await rig.holdfast(viaProxy())
+  const hand = rig.client()
+  await (await hf.mutex('own').acquire()).release()
+  const lost = proxy.loseNextReply({ match: (bytes) => bytes.includes('/p-') })
+  const acquiring = hf.mutex('own').acquire()
+  const settled = Promise.allSettled([acquiring])
+  await lost
+  await proxy.set({ accept: false })
+  const [node = ''] = await until('it was made', async () => {
+    const places = await placesOf(hand, 'own')
+    return places.length === 1 ? places : null
+  })
+  // As after an expiry: the same id, and a session that is not ours.
+  await hand.delete(node)
+  const foreign = await hand.create2(node.slice(0, -10), undefined, { mode: 'ephemeralSequential' })
+  await proxy.set({ accept: true })
+  await settled
+  const held = await acquiring
+  // By a place of its own, which came later.
+  expect(held.token >> 10n).toBeGreaterThan(foreign.stat.czxid)
+  held.assertHeld()
+  await held.release()
 })
 
 test('the reply to a try is lost: it is no contention', async () => {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { CuratorLayout } from '../../../src/drivers/zookeeper/curator.ts'
-import { LineLayout } from '../../../src/drivers/zookeeper/layout.ts'
-import { escapeName, unescapeName } from '../../../src/drivers/zookeeper/names.ts'
-import { decodeNode, encodeNode } from '../../../src/drivers/zookeeper/node-data.ts'
+import { CuratorLayout } from '../../../src/stores/zookeeper/curator.ts'
+import { LineLayout } from '../../../src/stores/zookeeper/layout.ts'
+import { escapeName, unescapeName } from '../../../src/stores/zookeeper/names.ts'
+import { decodeNode, encodeNode } from '../../../src/stores/zookeeper/node-data.ts'
 
 test.each(['a', '.', '..', 'a/b', '/', '%', '%2E', '锁', '🔒', '\u0000', 'a b', '~', "'"])('%j comes back', (name) => {
   const segment = escapeName(name)

@@ -1,30 +1,29 @@
 /** Laws of the conformance suite while the leader of three is killed, stopped, or cut off. */
 import { afterAll, beforeAll, test } from 'vitest'
-import { requireServers } from '../../../src/testbed/require.ts'
+import type { Server } from '../../../../holdfast-lab/src/testbed/server.ts'
 import type { ConformanceCase } from '../../../conformance/index.ts'
-import { holdWhile, lawsOf } from '../harassed.ts'
-import { Proxy } from '../zk-client/proxy.ts'
-import { type Ensemble, startEnsemble, type ZkServer } from '../zk-client/server.ts'
-import { say, until } from './rig.ts'
+import { holdWhile, lawsOf } from '../../harassed.ts'
+import { Proxy } from '../../clients/zookeeper/proxy.ts'
+import { Rig, say, until } from './rig.ts'
 
-let ensemble: Ensemble
+let ensemble: Rig
 let laws: ConformanceCase[]
+/** An election is ZooKeeper's own affair: on two busy cores, three Java machines may need several rounds of it. */
+const ELECTION_MS = 100_000
 const proxies = new Map<Proxy, readonly number[]>()
 
 beforeAll(async () => {
-  await requireServers(['zookeeper'])
-  ensemble = await startEnsemble({
-    count: 3,
+  ensemble = await Rig.open(3, {
     tickMs: 200,
-    lines: ['maxSessionTimeout=60000'],
-    route: async (from, to, port) => {
+    config: { maxSessionTimeout: 60_000, syncLimit: 20 },
+    peerPort: async (from, to, port) => {
       const proxy = await Proxy.to(port)
       proxies.set(proxy, [from, to])
       return Number(proxy.address.split(':')[1])
     },
   })
   laws = await lawsOf({
-    module: new URL('../../../dist/src/drivers/zookeeper/index.js', import.meta.url),
+    module: new URL('../../../build/src/stores/zookeeper/index.js', import.meta.url),
     config: { servers: ensemble.addresses, connectTimeoutMs: 20_000 },
   })
 })
@@ -34,25 +33,26 @@ afterAll(async () => {
   await Promise.all([...proxies.keys()].map((proxy) => proxy[Symbol.asyncDispose]()))
 })
 
-async function leads(server: ZkServer): Promise<boolean> {
+async function leads(server: Server): Promise<boolean> {
   return (await say(server, 'srvr', 'Node count:')).includes('Mode: leader')
 }
 
-async function leader(...but: readonly ZkServer[]): Promise<ZkServer> {
-  return until('somebody leads', async () => {
+async function leader(...but: readonly Server[]): Promise<Server> {
+  const answer = async (): Promise<Server | null> => {
     for (const server of ensemble.servers) if (!but.includes(server) && (await leads(server))) return server
     return null
-  })
+  }
+  return until('somebody leads', answer, ELECTION_MS)
 }
 
 interface Nemesis {
   readonly what: string
-  strike(server: ZkServer): Promise<void> | void
-  heal(server: ZkServer): Promise<void> | void
+  strike(server: Server): Promise<void> | void
+  heal(server: Server): Promise<void> | void
 }
 
 /** All links of one server to the others swallow what is sent, those of votes as well; its clients still reach it. */
-function isolate(server: ZkServer, swallow: boolean): void {
+function isolate(server: Server, swallow: boolean): void {
   const id = ensemble.servers.indexOf(server) + 1
   for (const [proxy, ends] of proxies) {
     if (!ends.includes(id)) continue
@@ -63,16 +63,20 @@ function isolate(server: ZkServer, swallow: boolean): void {
 
 const NEMESES: Nemesis[] = [
   { what: 'killed', strike: (server) => server.kill(), heal: (server) => server.start() },
-  { what: 'stopped', strike: (server) => server.signal('SIGSTOP'), heal: (server) => server.signal('SIGCONT') },
+  { what: 'stopped', strike: (server) => server.pause(), heal: (server) => server.resume() },
   { what: 'cut off', strike: (server) => isolate(server, true), heal: (server) => isolate(server, false) },
 ]
 
 async function harass({ strike, heal }: Nemesis): Promise<void> {
   const struck = await leader()
   await strike(struck)
-  await leader(struck)
-  await heal(struck)
-  await Promise.all(ensemble.servers.map((server) => server.serving()))
+  try {
+    await leader(struck)
+  } finally {
+    // Also when nobody was elected: the next test needs all three.
+    await heal(struck)
+  }
+  await Promise.all(ensemble.servers.map((server) => server.ready()))
 }
 
-test.each(NEMESES)('the leader is $what', (nemesis) => holdWhile(laws, () => harass(nemesis)), 180_000)
+test.each(NEMESES)('the leader is $what', (nemesis) => holdWhile(laws, () => harass(nemesis)), 300_000)

@@ -1,8 +1,8 @@
 /** A server cut off from its quorum that still reads: it vouches for nothing. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { StoreUnreachableError } from '../../../src/core/errors.ts'
-import { zookeeper } from '../../../src/drivers/zookeeper/index.ts'
-import type { Server } from '../../../src/testbed/server.ts'
+import { StoreUnreachableError } from '../../../src/contract/errors.ts'
+import { zookeeper } from '../../../src/stores/zookeeper/index.ts'
+import type { Server } from '../../../../holdfast-lab/src/testbed/server.ts'
 import { Rig, say, until } from './rig.ts'
 
 let rig: Rig

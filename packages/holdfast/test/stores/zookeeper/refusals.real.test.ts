@@ -1,10 +1,10 @@
 /** Bad input and servers that refuse: told early, with the right class, and with what to do. */
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { StoreError, StoreUnreachableError, UnsupportedError, UsageError } from '../../../src/core/errors.ts'
-import { digestAcl, openAcl, Perm } from '../../../src/drivers/zookeeper/client/index.ts'
-import { zookeeper } from '../../../src/drivers/zookeeper/index.ts'
+import { StoreError, StoreUnreachableError, UnsupportedError, UsageError } from '../../../src/contract/errors.ts'
+import { digestAcl, openAcl, Perm } from '../../../src/clients/zookeeper/index.ts'
+import { zookeeper } from '../../../src/stores/zookeeper/index.ts'
 import { holdfast } from '../../../src/open.ts'
-import { freePort } from '../../../src/testbed/port.ts'
+import { freePort } from '../../../../holdfast-lab/src/testbed/port.ts'
 import { Rig } from './rig.ts'
 
 let rig: Rig

@@ -1,13 +1,13 @@
 /** What the tests of the ZooKeeper driver share: servers, instances on them, and who leads. */
-import type { HoldfastOptions } from '../../../src/core/options.ts'
-import { ZooKeeperClient } from '../../../src/drivers/zookeeper/client/index.ts'
-import { zookeeper, type ZookeeperOptions } from '../../../src/drivers/zookeeper/index.ts'
+import type { HoldfastOptions } from '../../../src/contract/options.ts'
+import { ZooKeeperClient } from '../../../src/clients/zookeeper/index.ts'
+import { zookeeper, type ZookeeperOptions } from '../../../src/stores/zookeeper/index.ts'
 import { type Holdfast, makeInstance } from '../../../src/holdfast.ts'
-import { exchange } from '../../../src/testbed/exchange.ts'
-import { requireServers } from '../../../src/testbed/require.ts'
-import type { Server } from '../../../src/testbed/server.ts'
-import { type Testbed, testbed } from '../../../src/testbed/testbed.ts'
-import type { ZookeeperOptions as ServerOptions } from '../../../src/testbed/zookeeper.ts'
+import { exchange } from '../../../../holdfast-lab/src/testbed/exchange.ts'
+import { requireServers } from '../../../../holdfast-lab/src/testbed/require.ts'
+import type { Server } from '../../../../holdfast-lab/src/testbed/server.ts'
+import { type Testbed, testbed } from '../../../../holdfast-lab/src/testbed/testbed.ts'
+import type { ZookeeperOptions as ServerOptions } from '../../../../holdfast-lab/src/testbed/zookeeper.ts'
 
 export const PATIENCE_MS = 30_000
 
@@ -80,12 +80,16 @@ export async function say(server: Pick<Server, 'port'>, word: string, part: stri
 }
 
 /** Asks again until there is an answer. */
-export async function until<T>(what: string, ask: () => Promise<T | null> | T | null): Promise<T> {
-  const end = performance.now() + PATIENCE_MS
+export async function until<T>(
+  what: string,
+  ask: () => Promise<T | null> | T | null,
+  patienceMs: number = PATIENCE_MS,
+): Promise<T> {
+  const end = performance.now() + patienceMs
   for (;;) {
     const answer = await ask()
     if (answer !== null) return answer
-    if (performance.now() > end) throw new Error(`not within ${PATIENCE_MS} ms: ${what}`)
+    if (performance.now() > end) throw new Error(`not within ${patienceMs} ms: ${what}`)
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
-import { ClosedError } from '../../../src/core/errors.ts'
-import { type Endable, Sessions } from '../../../src/drivers/zookeeper/sessions.ts'
+import { ClosedError } from '../../../src/contract/errors.ts'
+import { type Endable, Sessions } from '../../../src/stores/zookeeper/sessions.ts'
 
 class Fake implements Endable {
   isIdle = true

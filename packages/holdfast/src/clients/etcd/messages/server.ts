@@ -52,6 +52,28 @@ export const StatusResponse: Message<StatusResponse> = new Message({
   isLearner: bool(10),
 })
 
+export type MemberListRequest = Record<string, never>
+
+export const MemberListRequest: Message<MemberListRequest> = new Message({})
+
+/** One member of the cluster, as it was configured. */
+export interface Member {
+  readonly id: bigint
+  readonly name: string
+}
+
+export interface MemberListResponse {
+  readonly header: ResponseHeader
+  readonly members: readonly Member[]
+}
+
+export const Member: Message<Member> = new Message({ id: uint64(1), name: string(2) })
+
+export const MemberListResponse: Message<MemberListResponse> = new Message({
+  header: always(1, ResponseHeader),
+  members: repeated(always(2, Member)),
+})
+
 /** gRPC's own health question; the answer's content doesn't matter here, only that one comes. */
 export interface HealthCheckRequest {
   readonly service?: string

@@ -11,18 +11,15 @@ if not line then return redis.error_reply('WRONGTYPE another program keeps a str
 if line.count == 0 then return 0 end
 settleLine(line, now)
 local broken = 0
-for number = line.head, line.granted do
-  local place = line.count > 0 and getPlace(line, number)
-  if place then
-    broken = broken + 1
-    pushTo(line, place, place.id)
-    if ARGV[1] == '1' then
-      removePlace(line, number, place)
-    else
-      breakPlace(place)
-      line.changed = true
-      putPlace(line, number, place)
-    end
+for number, place in placesFrom(line, line.head, line.granted) do
+  broken = broken + 1
+  pushTo(line, place, place.id)
+  if ARGV[1] == '1' then
+    removePlace(line, number, place)
+  else
+    breakPlace(place)
+    line.changed = true
+    putPlace(line, number, place)
   end
 end
 settleLine(line, now)

@@ -19,39 +19,39 @@ for i = 1, #KEYS, 2 do
   -- Within a line everything keeps its order: behind one that is put off, the rest are put off, too.
   raw = others and others[KEYS[i]] and 'later' or redis.call('GET', KEYS[i])
   local n = (i + 1) / 2
-  if not raw or string.sub(raw, 1, 3) == 'hf0' then
+  if not raw or string.sub(raw, FORM) == 'hf0' then
     local keep, last, token = 0, 0, micros
     if raw then keep, last = struct.unpack('<I6d', raw, 4) end
     if last >= token then token = last + 1 end
     if keep >= needed then
-      redis.call('SET', KEYS[i], struct.pack('<c3I6dI6', 'hf1', keep, token, lapse) .. ARGV[n + 3], 'KEEPTTL')
+      redis.call('SET', KEYS[i], struct.pack(LONE_HEAD, 'hf1', keep, token, lapse) .. ARGV[n + 3], 'KEEPTTL')
     else
       -- Set ahead by one retention, so that the next ones can leave it as it is.
       keep = needed + ARGV[2] - ARGV[1]
-      redis.call('SET', KEYS[i], struct.pack('<c3I6dI6', 'hf1', keep, token, lapse) .. ARGV[n + 3], 'PXAT', keep)
+      redis.call('SET', KEYS[i], struct.pack(LONE_HEAD, 'hf1', keep, token, lapse) .. ARGV[n + 3], 'PXAT', keep)
     end
     if isOne then return token end
     answers[n] = token
   else
     local answer
     -- A mutex that somebody has: the place goes to the end. All the rest, and whatever else there is to do, is below.
-    if string.sub(raw, 1, 3) == 'hf2' and ARGV[3] == '1' then
+    if string.sub(raw, FORM) == 'hf2' and ARGV[3] == '1' then
       local sent = ARGV[n + 3]
       local _, capacity, last, used, count, head, granted, tail, graveHead, graveTail, observed, lapsesFrom, queueKeep, keep =
-        struct.unpack('<c3I4dI4I4I4I4I4I4I4I6I6I6I6', raw)
-      if capacity == 1 and used == 1 and string.sub(sent, 1, 5) == '00001' and now < lapsesFrom and observed <= now
-        and graveHead == graveTail and tail - head < 2 * count + 256 and tail < 2000000000
+        struct.unpack(HEADER, raw)
+      if capacity == 1 and used == 1 and string.sub(sent, SENT_CAPACITY) == '00001' and now < lapsesFrom and observed <= now
+        and graveHead == graveTail and tail - head < 2 * count + 256 and tail < 2000000000 and (count < 63 or tail % 32 ~= 31)
         and lapse <= queueKeep and lapse + ARGV[2] - ARGV[1] <= keep then
-        local id = string.sub(sent, 19, 50)
-        if string.sub(raw, 100, 131) ~= id and not redis.call('HGET', KEYS[i + 1], id) then
+        local id = string.sub(sent, SENT_ID)
+        if string.sub(raw, FIRST_ID) ~= id and not redis.call('HGET', KEYS[i + 1], id) then
           local token = micros
           if last >= token then token = last + 1 end
           tail = tail + 1
-          redis.call('HSET', KEYS[i + 1], tail, struct.pack('<dI6', token, lapse) .. sent, id, tail)
+          redis.call('HSET', KEYS[i + 1], tail, struct.pack(STAMP, token, lapse) .. sent, id, tail)
           redis.call('SET', KEYS[i], struct.pack(
-            '<c3I4dI4I4I4I4I4I4I4I6I6I6I6', 'hf2', capacity, token, used, count + 1, head, granted, tail, graveHead, graveTail,
+            HEADER, 'hf2', capacity, token, used, count + 1, head, granted, tail, graveHead, graveTail,
             observed, lapsesFrom, queueKeep, keep
-          ) .. string.sub(raw, 68), 'KEEPTTL')
+          ) .. string.sub(raw, FIRST), 'KEEPTTL')
           answer = { token, 1, lapsesFrom - now, 0 }
           if isOne then return answer end
           answers[n] = answer
@@ -96,7 +96,9 @@ for _, n in ipairs(others) do
   else
     local fits = hasRoom(line, place)
     if fits or ARGV[3] == '1' then
-      answer = answerFor(line, addPlace(line, place, fits), place, now)
+      local number = addPlace(line, place, fits)
+      if line.count >= CROWD and number % 32 == 0 then sweepLine(line, now, micros) end
+      answer = answerFor(line, number, place, now)
     end
   end
   saveLine(line, now)

@@ -5,39 +5,47 @@
 --   hf1  one place, granted, nothing else: when the key expires, the place
 --   hf2  anything else: the header below, then the first place if there is one
 -- A place is its token (8 bytes), when it lapses (6 bytes), and what its owner sent, as text of fixed widths: capacity (5, in
--- hex as the next two), ttl (7), weight (5), 0 or 1 if broken, id (32), inbox (12), data.
+-- hex as the next two), ttl (7), weight (5), a mark, id (32), inbox (12), data. The mark is 0; 1 if the place is broken; 2 if its
+-- weight was changed, and then the turn of that (8, in hex) stands before the data; 3 if both.
 -- The other places stand in a hash beside it (KEYS: the queue): number -> place, id -> number. Numbers run from `head`
 -- (the first place, kept in the string) to `tail`; those up to `granted` are granted. A gap is a place that left.
+-- `used` is what the granted ones weigh. One of them may have become heavier since: then `used` is above the capacity until the
+-- others have gone. They stay granted, nobody else is, and the heavier one waits for them.
 -- The same hash remembers ids that left before they entered: 'x' .. id -> until when, 'g' .. n -> id, in order of burial.
--- All times are milliseconds of the server's own clock.
+-- layout.lua names the bytes. All times are milliseconds of the server's own clock.
 
-local HEADER = '<c3I4dI4I4I4I4I4I4I4I6I6I6I6'
-local HEADER_BYTES = 67
 -- In one call no more graves than this are cleared, so that no call is long.
 local GRAVES_PER_CALL = 16
+-- In one call no more places than this are removed because they have lapsed: a host with 20 000 waiters dies, and one release
+-- would stop the server for a fifth of a second. What is left is `unsettled`, and weighs until the next call.
+local REMOVED_PER_CALL = 200
+-- Once so many are in the line, every 32nd that comes looks at so many of those that wait, somewhere among them. So no more
+-- of the dead are kept than about as many as live. (One waiter stays for an hour, and behind it processes come and crash.)
+local CROWD, SWEPT_PER_CALL = 64, 64
 -- Past every lapse, and still six bytes.
 local NEVER = 281474976710655
 
 local function makePlace(token, lapse, sent)
-  local capacity, ttl, weight, broken, id, inbox = struct.unpack('c5c7c5c1c32c12', sent)
+  local capacity, ttl, weight, mark, id, inbox = struct.unpack(SENT, sent)
   return {
-    token = token, lapse = lapse, sent = sent, id = id, inbox = inbox, broken = broken == '1',
+    token = token, lapse = lapse, sent = sent, id = id, inbox = inbox,
+    broken = mark == '1' or mark == '3', turned = mark == '2' or mark == '3',
     capacity = tonumber(capacity, 16), ttl = tonumber(ttl, 16), weight = tonumber(weight, 16),
   }
 end
 
 local function readPlace(raw, from)
-  local token, lapse = struct.unpack('<dI6', raw, from)
+  local token, lapse = struct.unpack(STAMP, raw, from)
   return makePlace(token, lapse, string.sub(raw, from + 14))
 end
 
 local function writePlace(place)
-  return struct.pack('<dI6', place.token, place.lapse) .. place.sent
+  return struct.pack(STAMP, place.token, place.lapse) .. place.sent
 end
 
 local function breakPlace(place)
   place.broken = true
-  place.sent = string.sub(place.sent, 1, 17) .. '1' .. string.sub(place.sent, 19)
+  place.sent = string.sub(place.sent, 1, 17) .. (place.turned and '3' or '1') .. string.sub(place.sent, 19)
 end
 
 local function loadLine(key, queue, retention, raw)
@@ -45,11 +53,13 @@ local function loadLine(key, queue, retention, raw)
     key = key, queue = queue, retention = retention,
     capacity = 0, token = 0, used = 0, count = 0, head = 0, granted = 0, tail = 0,
     graveHead = 0, graveTail = 0, observed = 0, lapsesFrom = 0, queueKeep = 0, keep = 0, pushes = {},
+    -- `unsettled`: there was more to do than one call may. `relieved`: a place that had become heavier has the line for itself.
+    left = REMOVED_PER_CALL, unsettled = false, relieved = false,
     -- `latest`: the latest lapse that this call has put into the queue. `dirty`: to be written back. `changed`: somebody came, went, or was granted.
     latest = 0, dirty = false, changed = false,
   }
   if not raw then return line end
-  local form = string.sub(raw, 1, 3)
+  local form = string.sub(raw, FORM)
   if form == 'hf0' then
     line.keep, line.token = struct.unpack('<I6d', raw, 4)
   elseif form == 'hf1' then
@@ -146,28 +156,60 @@ local function findPlace(line, id)
   if place and place.id == id then return place, number end
 end
 
+-- The places from one number to another, in order; some may be removed meanwhile. Gaps are passed over in strides.
+local function placesFrom(line, from, till)
+  local fetched, fetchedTo, stride = {}, 0, 1
+  return function()
+    while line.count > 0 do
+      if from < line.head then from = line.head end
+      if from > till then return nil end
+      local number = from
+      from = from + 1
+      if number == line.head then return number, line.front end
+      if number > fetchedTo then
+        fetchedTo = math.min(till, number + stride - 1)
+        stride = math.min(2 * stride, 256)
+        local numbers = {}
+        for n = number, fetchedTo do numbers[#numbers + 1] = n end
+        fetched = {}
+        for i, raw in ipairs(redis.call('HMGET', line.queue, unpack(numbers))) do fetched[numbers[i]] = raw end
+      end
+      if fetched[number] then return number, readPlace(fetched[number], 1) end
+    end
+  end
+end
+
 -- Takes a place out. When it was the first, the next one moves into the string.
 local function removePlace(line, number, place)
   line.changed, line.dirty = true, true
   line.count = line.count - 1
-  if number <= line.granted then line.used = line.used - place.weight end
+  if number <= line.granted then
+    if line.used > line.capacity and line.used - place.weight <= line.capacity then line.relieved = true end
+    line.used = line.used - place.weight
+  end
   if number ~= line.head then
     redis.call('HDEL', line.queue, number, place.id)
     return
   end
   line.front = nil
-  if line.count > 0 then
-    for next = number + 1, line.tail do
-      local raw = redis.call('HGET', line.queue, next)
-      if raw then
-        line.front, line.head = readPlace(raw, 1), next
-        redis.call('HDEL', line.queue, next, line.front.id)
-        return
-      end
-    end
+  for next, heir in placesFrom(line, number + 1, line.tail) do
+    line.front, line.head = heir, next
+    redis.call('HDEL', line.queue, next, heir.id)
+    return
   end
   -- Nobody is left, or the queue was lost (evicted): then its waiters find out by their next heartbeat.
   line.count, line.used, line.head, line.granted, line.tail, line.lapsesFrom = 0, 0, 0, 0, 0, 0
+end
+
+-- A place that has lapsed goes, unless this call has done enough: then it stays, and gives false.
+local function removeLapsed(line, number, place)
+  if line.left == 0 then
+    line.unsettled = true
+    return false
+  end
+  line.left = line.left - 1
+  removePlace(line, number, place)
+  return true
 end
 
 local function pushTo(line, place, message)
@@ -180,41 +222,43 @@ end
 local function settleLine(line, now)
   if line.count > 0 and now >= line.lapsesFrom then
     local from = NEVER
-    for number = line.head, line.granted do
-      local place = line.count > 0 and getPlace(line, number)
-      if place then
-        if place.lapse <= now then
-          removePlace(line, number, place)
-        elseif place.lapse < from then
-          from = place.lapse
-        end
-      end
+    for number, place in placesFrom(line, line.head, line.granted) do
+      -- One that may not go yet is the earliest: whoever comes next goes on here.
+      if (place.lapse > now or not removeLapsed(line, number, place)) and place.lapse < from then from = place.lapse end
+      if line.unsettled then break end
     end
     line.lapsesFrom = from
     line.dirty = true
   end
   -- With the granted ones all gone, the first waiter has moved up, past `granted`.
   if line.granted < line.head then line.granted = line.head - 1 end
-  if line.count == 0 then return end
+  if line.count == 0 or line.unsettled then return end
   if line.used == 0 then line.lapsesFrom = NEVER end
-  for number = line.granted + 1, line.tail do
-    local place = getPlace(line, number)
-    if place then
-      if place.lapse <= now then
-        removePlace(line, number, place)
-        if line.count == 0 then return end
-      elseif line.used + place.weight <= line.capacity then
-        line.used = line.used + place.weight
-        line.granted = number
-        line.changed, line.dirty = true, true
-        if place.lapse < line.lapsesFrom then line.lapsesFrom = place.lapse end
-        pushTo(line, place, place.id .. string.format(' %.0f', place.token))
-      else
+  for number, place in placesFrom(line, line.granted + 1, line.tail) do
+    if place.lapse <= now then
+      if not removeLapsed(line, number, place) then
+        line.granted = number - 1
         return
       end
-    else
+    elseif line.used + place.weight <= line.capacity then
+      line.used = line.used + place.weight
       line.granted = number
+      line.changed, line.dirty = true, true
+      if place.lapse < line.lapsesFrom then line.lapsesFrom = place.lapse end
+      pushTo(line, place, place.id .. string.format(' %.0f', place.token))
+    else
+      line.granted = number - 1
+      return
     end
+  end
+  line.granted = line.tail
+end
+
+-- Some of those that wait, if they have lapsed. Where to look is as good as random by the time.
+local function sweepLine(line, now, micros)
+  local from = line.granted + 1 + micros % math.max(1, line.tail - line.granted)
+  for number, place in placesFrom(line, from, math.min(line.tail, from + SWEPT_PER_CALL - 1)) do
+    if place.lapse <= now and number > line.granted and not removeLapsed(line, number, place) then return end
   end
 end
 
@@ -247,6 +291,11 @@ end
 
 -- Tells the newly granted, each process in one message, and whoever observes the line.
 local function tellLine(line, now)
+  if line.relieved and line.used <= line.capacity then
+    for _, place in placesFrom(line, line.head, line.granted) do
+      if place.turned then pushTo(line, place, place.id .. string.format(' %.0f', place.token)) end
+    end
+  end
   for inbox, message in pairs(line.pushes) do
     redis.call('PUBLISH', string.match(line.key, '^[^{]*') .. 'inbox:' .. inbox, message)
   end
@@ -255,9 +304,15 @@ end
 
 -- { token, weight in front, ms until the earliest of those in front can lapse or -1, whether somebody stands behind }
 local function answerFor(line, number, place, now)
-  local wanted = number < line.tail and line.count > 1 and 1 or 0
-  if number <= line.granted then return { place.token, line.used - place.weight, -1, wanted } end
-  local recheck = line.lapsesFrom
+  local recheck = line.unsettled and now or line.lapsesFrom
+  if number <= line.granted then
+    local ahead, wanted = line.used - place.weight, line.granted < line.tail and 1 or 0
+    if line.used <= line.capacity then return { place.token, ahead, -1, wanted } end
+    -- One has become heavier, and waits for the others; who was granted beside it stays so, and lets nobody in beside it.
+    if place.turned then return { place.token, ahead, math.max(0, recheck - now), wanted } end
+    return { place.token, math.min(ahead, line.capacity - place.weight), -1, 1 }
+  end
+  local wanted = number < line.tail and 1 or 0
   if line.capacity > 1 and number > line.granted + 1 then
     local blocker = getPlace(line, line.granted + 1)
     if blocker and blocker.lapse < recheck then recheck = blocker.lapse end

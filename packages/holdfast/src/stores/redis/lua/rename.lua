@@ -13,13 +13,14 @@ local sent = ARGV[2]
 local place, number = findPlace(line, ARGV[1])
 local isFirst = place ~= nil
 -- Asked again, since the first answer was lost: it has the new id already.
-if not place then place, number = findPlace(line, string.sub(sent, 19, 50)) end
+if not place then place, number = findPlace(line, string.sub(sent, SENT_ID)) end
 local answer = false
 if place and place.lapse <= now then
   removePlace(line, number, place)
   settleLine(line, now)
 elseif place and not place.broken then
-  sent = string.sub(place.sent, 1, 5) .. string.sub(sent, 6, 12) .. string.sub(place.sent, 13, 18) .. string.sub(sent, 19)
+  sent = string.sub(place.sent, SENT_CAPACITY) .. string.sub(sent, SENT_TTL) .. string.sub(place.sent, 13, 18)
+    .. string.sub(sent, 19, 62) .. (place.turned and string.sub(place.sent, 63, 70) or '') .. string.sub(sent, 63)
   local heir = makePlace(place.token, 0, sent)
   if isFirst then
     if number ~= line.head then

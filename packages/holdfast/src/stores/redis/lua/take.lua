@@ -1,5 +1,5 @@
 -- Takes from rate limits, from each if there is enough: the generic cell rate algorithm as a bucket that drains, on the
--- server's clock. The same arithmetic as core/bucket.ts, in whole numbers.
+-- server's clock. The same arithmetic as contract/bucket.ts, in whole numbers.
 -- KEYS  the buckets: level, at, when the key expires, and where refusals were counted also how many and shut until when;
 --       numbers of 8 bytes, times in microseconds. Absent when it is empty and not shut.
 -- ARGV  units to take, units it holds, units that drain in a microsecond, and where refusals are counted also how many

@@ -33,17 +33,17 @@ for i = 1, #KEYS, 2 do
   local from, till = at + 1, at + count
   at = till + 1
   -- Most lines have one place, and it is the one that is asked for.
-  if raw and count == 1 and string.sub(raw, 1, 3) == 'hf1' and string.sub(raw, 42, 73) == ARGV[from] then
+  if raw and count == 1 and string.sub(raw, FORM) == 'hf1' and string.sub(raw, LONE_ID) == ARGV[from] then
     local keep, token, lapse = struct.unpack('<I6dI6', raw, 4)
     local written
-    if lapse > now and string.sub(raw, 41, 41) == '0' then
-      lapse = now + 1 + tonumber(string.sub(raw, 29, 35), 16)
+    if lapse > now and string.sub(raw, LONE_MARK) == '0' then
+      lapse = now + 1 + tonumber(string.sub(raw, LONE_TTL), 16)
       if keep >= lapse + retention then
-        raw = string.sub(raw, 1, 17) .. struct.pack('<I6', lapse) .. string.sub(raw, 24)
+        raw = string.sub(raw, LONE_UP_TO_TOKEN) .. struct.pack('<I6', lapse) .. string.sub(raw, LONE_SENT)
         written = redis.pcall('SET', KEYS[i], raw, 'KEEPTTL')
       else
         keep = lapse + 2 * retention
-        raw = struct.pack('<c3I6dI6', 'hf1', keep, token, lapse) .. string.sub(raw, 24)
+        raw = struct.pack(LONE_HEAD, 'hf1', keep, token, lapse) .. string.sub(raw, LONE_SENT)
         written = redis.pcall('SET', KEYS[i], raw, 'PXAT', keep)
       end
     end

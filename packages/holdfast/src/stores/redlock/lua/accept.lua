@@ -1,6 +1,6 @@
 -- Second half of a change to a cell: takes it, unless a newer ballot has been promised.
 -- KEYS  the marker, the cell
--- ARGV  run, longest ttl ms, ballot, version, ms that it lives (0: for ever), 1 and the value or 0 and '', nonce, grave ms, history
+-- ARGV  seal, part (see guard.lua), ballot, version, ms that it lives (0: for ever), 1 and the value or 0 and '', nonce, grave ms, history
 -- Gives { time µs, silence ms, 1 if taken, promised }
 --@include clock.lua
 --@include guard.lua

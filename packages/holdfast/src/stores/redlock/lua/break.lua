@@ -1,6 +1,6 @@
 -- Takes the votes from those who have them: they are told, and renewed no more; at once, or when their leases run out.
 -- KEYS  the marker, the line
--- ARGV  run, longest ttl ms, token retention ms, 1 to remove them at once
+-- ARGV  seal, part (see guard.lua), token retention ms, 1 to remove them at once
 -- Gives { time µs, silence ms, the ids of the places that had a vote }
 --@include clock.lua
 --@include guard.lua

@@ -1,6 +1,6 @@
 -- Removes places that their owner gave up without an answer, and refuses what is still under way for them. Works in silence, as leave does.
 -- KEYS  the marker, the line
--- ARGV  run, longest ttl ms, token retention ms, inbox, ms for which requests may still be under way, the latest round of which
+-- ARGV  seal, part (see guard.lua), token retention ms, inbox, ms for which requests may still be under way, the latest round of which
 --       no answer is waited for, then of each place its id and the round it was given up in
 -- Gives { time µs, silence ms, how many were there }
 --@include clock.lua
@@ -21,8 +21,8 @@ local removed = 0
 for i = #line.places, 1, -1 do
   local place = line.places[i]
   local round = rounds[place[ID]]
-  -- Neither one that is to stay for a while, nor one that was entered again since.
-  if round and place[BROKEN] ~= 2 and place[ROUND] <= round then
+  -- Neither one that is to stay for a while, nor one that was broken, nor one that was entered again since.
+  if round and place[BROKEN] == 0 and place[ROUND] <= round then
     table.remove(line.places, i)
     line.dirty, line.changed = true, true
     removed = removed + 1

@@ -1,6 +1,6 @@
 -- Joins a line on this server, or answers where the id stands already and renews it.
 -- KEYS  the marker, the line
--- ARGV  run, longest ttl ms, token retention ms, id, weight, capacity, ttl ms, priority, proposed token, 1 if that is settled,
+-- ARGV  seal, part (see guard.lua), token retention ms, id, weight, capacity, ttl ms, priority, proposed token, 1 if that is settled,
 --       round, 1 to wait or 0 to try, inbox, data
 -- Gives { time µs, silence ms (see guard.lua), code, token, wanted, rival, recheck ms or -1 }
 --       code 1: has the vote. 0: waits. -1: the id is dead. -2: the line has another capacity, given as token.
@@ -56,7 +56,19 @@ else
     }
     insertPlace(line, place)
   end
-  if round > place[ROUND] then place[ROUND] = round end
+  if round > place[ROUND] then
+    place[ROUND] = round
+    -- Asked again, as in touch: the token is as new as the question. A waits with two votes of five, and the servers change twice; C held and left
+    -- by the three others meanwhile. Two of the three that are left suffice now, and with the tokens of then A would go back behind C.
+    if not isNew and ARGV[10] == '0' and place[FIXED] == 0 then
+      local proposed = tonumber(ARGV[9])
+      if place[VOTED] == 0 then
+        place[TOKEN] = proposed
+      elseif proposed > line.last then
+        raiseToken(line, place, proposed, false)
+      end
+    end
+  end
   settleLine(line, id)
   if place[VOTED] == 0 and ARGV[12] == '0' then
     local _, at = findPlace(line, id)

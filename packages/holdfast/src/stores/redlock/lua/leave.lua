@@ -1,6 +1,6 @@
 -- Gives a place up on this server. Works in silence, too: then nobody else gets the vote.
 -- KEYS  the marker, the line
--- ARGV  run, longest ttl ms, token retention ms, id, ttl ms, 1 if a request to enter may still be under way,
+-- ARGV  seal, part (see guard.lua), token retention ms, id, ttl ms, 1 if a request to enter may still be under way,
 --       ms that the place stays, unrenewed (0: it goes at once), the round it was given up in
 -- Gives { time µs, silence ms, 1 if it was there }
 --@include clock.lua
@@ -29,11 +29,12 @@ local line = loadLine(KEYS[2])
 local id, stays = ARGV[4], tonumber(ARGV[7])
 purgeLine(line)
 local place, at = findPlace(line, id)
-if place and stays > 0 then
+if place and stays > 0 and place[BROKEN] ~= 1 then
   place[BROKEN], place[LAPSE] = 2, now + 1 + stays
   line.dirty, line.changed = true, true
-elseif not place or (place[BROKEN] ~= 2 and place[ROUND] <= tonumber(ARGV[8])) then
-  -- Neither one that is to stay for a while, nor one that was entered again while this request was long under way.
+elseif not place or (place[BROKEN] == 0 and place[ROUND] <= tonumber(ARGV[8])) then
+  -- Neither one that is to stay for a while, nor one that was broken (its holder was told, and its work may go on until the lease ends: the
+  -- next must not be served before), nor one that was entered again while this request was long under way.
   if place then
     table.remove(line.places, at)
     line.dirty, line.changed = true, true

@@ -1,6 +1,6 @@
 -- First half of a change to a cell: promises to take nothing older than this ballot, and shows what was taken last.
 -- KEYS  the marker, the cell: { 'hfc', promised, ballot, version, lapse ms (0: never), 1 if it has a value, nonce, value, history }
--- ARGV  run, longest ttl ms, ballot, ms that a promise about nothing is remembered
+-- ARGV  seal, part (see guard.lua), ballot, ms that a promise about nothing is remembered
 -- Gives { time µs, silence ms, 1 if promised, promised, ballot, version, ms left (0: for ever, -1: lapsed), 1 or 0, nonce,
 --       value, history }
 --@include clock.lua

@@ -1,6 +1,6 @@
 -- Renews places, proposes or settles their tokens, and answers where they stand.
 -- KEYS  the marker, the lines
--- ARGV  run, longest ttl ms, token retention ms, then for each line: how many places, and for each of them
+-- ARGV  seal, part (see guard.lua), token retention ms, then for each line: how many places, and for each of them
 --       id, proposed token, 1 if the owner holds with it already or 2 if it would, where its vote still lives, round
 -- Gives { time µs, silence ms, then for each place five items as enter does; code -1: gone, or broken }
 --@include clock.lua

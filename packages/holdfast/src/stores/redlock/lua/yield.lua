@@ -1,6 +1,6 @@
 -- Gives a vote back but keeps the place: somebody who came earlier needs it, and the owner does not hold.
 -- KEYS  the marker, the line
--- ARGV  run, longest ttl ms, token retention ms, id, the round in which the owner found that it does not hold
+-- ARGV  seal, part (see guard.lua), token retention ms, id, the round in which the owner found that it does not hold
 -- Gives { time µs, silence ms, 1 if the vote was given back }
 --@include clock.lua
 --@include guard.lua

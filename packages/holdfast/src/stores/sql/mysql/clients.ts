@@ -10,6 +10,8 @@ export interface MysqlConnection {
   query(options: { sql: string; rowsAsArray: boolean }): Promise<unknown[]>
   release(): void
   destroy(): void
+  /** What it wraps, if it does. */
+  readonly connection?: object
 }
 
 /** The members of a promise pool of `mysql2` that we call. */

@@ -1,25 +1,23 @@
 /**
- * How waiters of this process are woken without LISTEN: a connection calls a procedure that waits on the server (ear_v2), one for each
+ * How waiters of this process are woken without LISTEN: a connection calls a procedure that waits on the server (ear_v3), one for each
  * line that somebody waits in, up to a few; other lines, and all of them while no connection can be had, are polled for.
  */
-import type { Watches } from '../sql/watches.ts'
-import type { Ear } from './lanes.ts'
+import type { Waiters } from '../waiters.ts'
+import type { Ear } from './pool.ts'
+import { EAR_SPAN_MS, type MysqlQueries } from './queries.ts'
 import type { Value } from './reply.ts'
 
 export interface DoorbellParts {
-  readonly watches: Watches
+  readonly waiters: Waiters
+  readonly queries: MysqlQueries
   /** Opens a connection whose answers may take that long. */
   readonly open: (timeoutMs: number) => Promise<Ear>
-  readonly sql: string
   readonly timeoutMs: number
   /** There are lines without an ear: they have to be polled for. */
   readonly unattended: () => void
-  readonly arguments: (line: string, id: string) => Value[]
 }
 
 const EARS_MAX = 4
-/** How long one call waits on the server. */
-export const EAR_SPAN_MS = 4_000
 const RETRY_MS = 2_000
 /** Locks by name are refused (Galera), the procedure or the right to call it is missing: it will not get better. */
 const HOPELESS = new Set([1235, 1305, 1370, 1142])
@@ -79,13 +77,14 @@ export class Doorbell {
 
   /** One call. False: this line need not be listened to any more, or others have waited long enough. */
   async #listen(ear: Ear, line: string): Promise<boolean> {
-    const { watches, sql } = this.#parts
+    const { waiters, queries } = this.#parts
     const id = this.#front(line)
     if (id === null) return false
-    const { rows } = await ear.run(sql, this.#parts.arguments(line, id))
+    const { statement, values } = queries.write('ear', { line, id })
+    const { rows } = await ear.run(statement.text, values as Value[])
     const token = (rows[0]?.[0] ?? null) as string | null
     if (token === null) return this.#neglected() === null
-    watches.wake(id, token === '0' ? undefined : { id, token: BigInt(token) })
+    waiters.wake(id, token === '0' ? undefined : { id, token: BigInt(token) })
     return true
   }
 
@@ -99,14 +98,14 @@ export class Doorbell {
 
   /** The first place of a line that waits: those behind it come later in any case. */
   #front(line: string): string | null {
-    for (const id of this.#parts.watches.waitingIn.get(line) ?? []) return id
+    for (const id of this.#parts.waiters.waitingIn.get(line) ?? []) return id
     return null
   }
 
   /** A line with waiters and no ear; `last` only if there is no other. */
   #neglected(last?: string): string | null {
     let found: string | null = null
-    for (const line of this.#parts.watches.waitingIn.keys()) {
+    for (const line of this.#parts.waiters.waitingIn.keys()) {
       if (this.#attended.has(line)) continue
       if (line !== last) return line
       found = line

@@ -1,5 +1,5 @@
 /** What an error of the server or of the client library means to Holdfast. */
-import { HoldfastError, StoreError, StoreUnreachableError } from '../../core/errors.ts'
+import { HoldfastError, StoreError, StoreUnreachableError } from '../../../contract/errors.ts'
 
 /** The request may get an answer later: limits of connections, shutdown, lock wait, deadlock, interrupted, killed. */
 const PASSING = new Set([1040, 1041, 1053, 1077, 1129, 1203, 1205, 1213, 1226, 1317, 1836, 1927, 1969, 3024, 4031])
@@ -15,6 +15,7 @@ const ADVICE: Record<number, string> = {
   1142: NO_RIGHT,
   1227: NO_RIGHT,
   1370: NO_RIGHT,
+  1568: 'a connection of the pool was released inside a transaction. End it before, or give Holdfast a URL or a pool of its own',
   1046: 'name a database in the URL: mysql://host/database',
 }
 
@@ -40,7 +41,7 @@ export function toStoreError(error: unknown): Error {
 }
 
 /** System errors have negative numbers, and are no answers. */
-function errnoOf(error: unknown): number {
+export function errnoOf(error: unknown): number {
   const errno = (error as { readonly errno?: unknown } | null)?.errno
   return typeof errno === 'number' ? errno : 0
 }

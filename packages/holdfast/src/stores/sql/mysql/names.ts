@@ -1,6 +1,6 @@
 /** The names of the tables and procedures, and how they get into the SQL: quoted, and checked before that. */
-import { shown } from '../../core/check.ts'
-import { UsageError } from '../../core/errors.ts'
+import { shown } from '../../../contract/check.ts'
+import { UsageError } from '../../../contract/errors.ts'
 
 export interface Names {
   readonly prefix: string

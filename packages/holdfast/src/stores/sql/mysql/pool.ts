@@ -1,11 +1,14 @@
 /** Connections of our own to MySQL or MariaDB: one statement at a time on each, the others wait for the first that is free. */
 import type * as Mysql2 from 'mysql2'
-import { StoreUnreachableError } from '../../core/errors.ts'
-import { Watchdog } from '../sql/watchdog.ts'
-import { type Reply, type Seat, toReply, type Value } from './reply.ts'
+import { StoreUnreachableError } from '../../../contract/errors.ts'
+import { Watchdog } from '../watchdog.ts'
+import { type Address, addressOf } from './address.ts'
+import { ownSettings } from './autocommit.ts'
+import type { Reply, Seat } from '../session.ts'
+import { toReply, type Value } from './reply.ts'
 import { Statements } from './statements.ts'
 
-export interface LanesOptions {
+export interface OwnPoolOptions {
   readonly timeoutMs: number
   readonly connections: number
 }
@@ -22,18 +25,18 @@ const HARMLESS = new Set([1213, 1205])
 /** A connection that nobody has used for so long is given back, except the last. */
 const IDLE_MS = 30_000
 
-export class MysqlLanes {
+export class OwnMysqlPool {
   readonly #load: () => Promise<typeof Mysql2>
-  readonly #url: string
-  readonly #options: LanesOptions
-  readonly #lanes: Lane[] = []
+  readonly #address: Address
+  readonly #options: OwnPoolOptions
+  readonly #connections: Connection[] = []
   readonly #waiting: Job[] = []
   #mysql2: typeof Mysql2 | null = null
   #idleTimer: NodeJS.Timeout | null = null
 
-  constructor(load: () => Promise<typeof Mysql2>, url: string, options: LanesOptions) {
+  constructor(load: () => Promise<typeof Mysql2>, url: string, options: OwnPoolOptions) {
     this.#load = load
-    this.#url = url
+    this.#address = addressOf(url)
     this.#options = options
   }
 
@@ -42,44 +45,49 @@ export class MysqlLanes {
     const mysql2 = (this.#mysql2 ??= await this.#load())
     return new Promise((resolve, reject) => {
       const job = { sql, values, resolve, reject }
-      const lane = seat instanceof Lane && seat.isOpen ? seat : this.#free(mysql2)
-      if (lane === undefined) this.#waiting.push(job)
-      else lane.put(job)
+      const connection = seat instanceof Connection && seat.isOpen ? seat : this.#free(mysql2)
+      if (connection === undefined) this.#waiting.push(job)
+      else connection.put(job)
     })
   }
 
   /** A connection that only its owner uses, for statements that take long; a process may end in spite of it, unless it `keepsAlive`. */
   async own(timeoutMs: number, keepsAlive: boolean): Promise<Ear> {
     const mysql2 = (this.#mysql2 ??= await this.#load())
-    const lane = new Lane(mysql2, this.#url, { timeoutMs, keepsAlive }, () => undefined)
+    const connection = new Connection(mysql2, this.#address, { timeoutMs, keepsAlive, long: true }, () => undefined)
     return {
-      run: (sql, values) => new Promise((resolve, reject) => lane.put({ sql, values, resolve, reject })),
-      isOpen: () => lane.isOpen,
-      close: () => lane.destroy(),
+      run: (sql, values) => new Promise((resolve, reject) => connection.put({ sql, values, resolve, reject })),
+      isOpen: () => connection.isOpen,
+      close: () => connection.destroy(),
     }
   }
 
   async close(): Promise<void> {
     if (this.#idleTimer !== null) clearInterval(this.#idleTimer)
     for (const job of this.#waiting.splice(0)) job.reject(new StoreUnreachableError('mysql: the store was closed'))
-    await Promise.all(this.#lanes.splice(0).map((lane) => lane.end()))
+    await Promise.all(this.#connections.splice(0).map((connection) => connection.end()))
   }
 
-  #free(mysql2: typeof Mysql2): Lane | undefined {
-    for (const lane of this.#lanes) if (lane.isIdle) return lane
-    if (this.#lanes.length >= this.#options.connections) return undefined
+  #free(mysql2: typeof Mysql2): Connection | undefined {
+    for (const connection of this.#connections) if (connection.isIdle) return connection
+    if (this.#connections.length >= this.#options.connections) return undefined
     const { timeoutMs } = this.#options
-    const lane: Lane = new Lane(mysql2, this.#url, { timeoutMs, keepsAlive: true }, () => this.#next(lane))
-    this.#lanes.push(lane)
+    const connection: Connection = new Connection(
+      mysql2,
+      this.#address,
+      { timeoutMs, keepsAlive: true, long: false },
+      () => this.#next(connection),
+    )
+    this.#connections.push(connection)
     this.#idleTimer ??= setInterval(() => this.#trim(), IDLE_MS).unref()
-    return lane
+    return connection
   }
 
-  /** A lane has nothing to do, or is no more. */
-  #next(lane: Lane): Job | undefined {
-    if (lane.isOpen) return this.#waiting.shift()
-    const at = this.#lanes.indexOf(lane)
-    if (at !== -1) this.#lanes.splice(at, 1)
+  /** A connection has nothing to do, or is no more. */
+  #next(connection: Connection): Job | undefined {
+    if (connection.isOpen) return this.#waiting.shift()
+    const at = this.#connections.indexOf(connection)
+    if (at !== -1) this.#connections.splice(at, 1)
     const job = this.#waiting[0]
     if (job !== undefined && this.#mysql2 !== null) {
       const other = this.#free(this.#mysql2)
@@ -92,10 +100,10 @@ export class MysqlLanes {
   }
 
   #trim(): void {
-    for (const lane of this.#lanes.slice(1)) {
-      if (!lane.isIdle || lane.wasUsed()) continue
-      this.#lanes.splice(this.#lanes.indexOf(lane), 1)
-      void lane.end()
+    for (const connection of this.#connections.slice(1)) {
+      if (!connection.isIdle || connection.wasUsed()) continue
+      this.#connections.splice(this.#connections.indexOf(connection), 1)
+      void connection.end()
     }
   }
 }
@@ -107,12 +115,13 @@ export interface Ear {
   close(): void
 }
 
-interface LaneOptions {
+interface ConnectionOptions {
   readonly timeoutMs: number
   readonly keepsAlive: boolean
+  readonly long: boolean
 }
 
-class Lane implements Seat {
+class Connection implements Seat {
   readonly #connection: Mysql2.Connection
   readonly #statements: Statements
   readonly #watchdog: Watchdog
@@ -123,23 +132,25 @@ class Lane implements Seat {
   #wasUsed = true
   isOpen = true
 
-  constructor(mysql2: typeof Mysql2, uri: string, options: LaneOptions, next: () => Job | undefined) {
+  constructor(mysql2: typeof Mysql2, address: Address, options: ConnectionOptions, next: () => Job | undefined) {
     const { timeoutMs } = options
     this.#keepsAlive = options.keepsAlive
     this.#next = next
     this.#connection = mysql2.createConnection({
-      uri,
+      ...address,
       connectTimeout: timeoutMs,
       enableKeepAlive: true,
       supportBigNumbers: true,
       bigNumberStrings: true,
       rowsAsArray: true,
     })
-    this.#statements = new Statements(this.#connection)
+    this.#statements = new Statements(this.#connection, () => this.#watchdog.heard())
     this.#watchdog = new Watchdog(timeoutMs, () =>
       this.#broke(new StoreUnreachableError(`mysql gave no answer within ${timeoutMs} ms`)),
     )
     this.#connection.on('error', (error: unknown) => this.#broke(error))
+    // Ahead of all that is asked for: the server's own setting may be otherwise.
+    this.#connection.query(ownSettings(options.long), (error) => error !== null && this.#broke(error))
     this.#connection.on('end', () => this.#broke(new StoreUnreachableError('mysql: the connection was closed')))
   }
 

@@ -1,18 +1,33 @@
 /** The schema: what `setup()` runs, and what `holdfast migrate --print` shows. */
-import { type Judge, schemaError } from '../sql/settling.ts'
-import { isSchemaMissing, isVictim, toStoreError } from './failure.ts'
+import { type Judge, schemaError } from '../settling.ts'
+import { isSchemaMissing, isVictim, toStoreError } from './errors.ts'
 import type { Names } from './names.ts'
-import { BELL, BREAK, ENTER, LEAVE, LOOK, SCHEMA, STEP, SWAP, SWEEP, TAKE, TOUCH } from './scripts.generated.ts'
-import type { Reply } from './reply.ts'
+import {
+  BELL,
+  BREAK,
+  ENTER,
+  GROW,
+  LEAVE,
+  LOCK,
+  LOOK,
+  REWEIGH,
+  SCHEMA,
+  STEP,
+  SWAP,
+  SWEEP,
+  TAKE,
+  TOUCH,
+} from './scripts.generated.ts'
+import { makeStatement, type Reply } from '../session.ts'
 import type { MysqlSession } from './session.ts'
 
 /**
  * Raised with every change of tables or procedures; the names of the procedures carry it too. Those of older versions stay where they are:
  * processes that have not been replaced yet go on with them. Tables may only change in ways that they can live with.
  */
-export const SCHEMA_VERSION = 2
+export const SCHEMA_VERSION = 3
 
-const PROCEDURES = [STEP, ENTER, LEAVE, TOUCH, BREAK, SWAP, TAKE, SWEEP, LOOK, BELL]
+const PROCEDURES = [STEP, ENTER, LEAVE, TOUCH, REWEIGH, BREAK, SWAP, TAKE, SWEEP, LOOK, BELL, LOCK, GROW]
 
 /** The tables, which may be made again and again; then what may not be made anew while somebody uses it. */
 function statements(names: Names): { readonly tables: string[]; readonly rest: string[] } {
@@ -29,7 +44,10 @@ function statements(names: Names): { readonly tables: string[]; readonly rest: s
   const version = names.render(
     `INSERT INTO @meta (one, version, floor) VALUES (1, ${SCHEMA_VERSION}, 0) ON DUPLICATE KEY UPDATE version = ${SCHEMA_VERSION}`,
   )
-  return { tables: split(SCHEMA), rest: [...procedures, version] }
+  // Of version 2: processes that still lock there and those that lock slots would not see each other, so the former are refused.
+  const grown = [names.render(`CALL @grow_v${SCHEMA_VERSION}()`)]
+  const retired = names.render('DROP TABLE IF EXISTS @tx')
+  return { tables: split(SCHEMA), rest: [...procedures, ...grown, retired, version] }
 }
 
 /** Everything `setup()` would run, as the `mysql` program takes it. */
@@ -40,6 +58,14 @@ export function migration(names: Names): string {
 
 /** Makes the schema if it is missing or older; leaves it alone if it fits, and refuses a newer one. */
 export async function setUp(session: MysqlSession, names: Names): Promise<void> {
+  try {
+    await make(session, names)
+  } catch (error) {
+    throw toStoreError(error)
+  }
+}
+
+async function make(session: MysqlSession, names: Names): Promise<void> {
   const judge = judgeOf(session, names)
   const found = await judge.version()
   if (found === SCHEMA_VERSION) return
@@ -67,7 +93,7 @@ export function judgeOf(session: MysqlSession, names: Names): Judge {
     isVictim,
     isSchemaMissing,
     toStoreError,
-    version: () => readVersion((sql) => session.run(sql, []), names),
+    version: () => readVersion((sql) => session.run(makeStatement('version', sql), []), names),
   }
 }
 

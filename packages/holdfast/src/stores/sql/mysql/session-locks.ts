@@ -1,14 +1,11 @@
 /** Session locks on MySQL and MariaDB: `GET_LOCK` on a hash of the name, since names are cut and folded differently by the two. */
 import { hash } from 'node:crypto'
-import { StoreError, StoreUnreachableError, UsageError } from '../../core/errors.ts'
-import { LockConnection, type LockWords } from '../sql/lock-connection.ts'
-import {
-  type LockSession,
-  makeSessionLocks,
-  type SessionLocks,
-  type SessionLocksOptions,
-} from '../sql/session-locks.ts'
-import { toStoreError } from './failure.ts'
+import { StoreError, StoreUnreachableError, UsageError } from '../../../contract/errors.ts'
+import { LockConnection, type LockWords } from '../lock-connection.ts'
+import { type LockSession, makeSessionLocks, type SessionLocks, type SessionLocksOptions } from '../session-locks.ts'
+import { type Address, addressOf } from './address.ts'
+import { ownSettings } from './autocommit.ts'
+import { toStoreError } from './errors.ts'
 import { loadMysql } from './session.ts'
 import { Statements } from './statements.ts'
 
@@ -28,8 +25,9 @@ const WORDS: LockWords = {
  * itself; a proxy that tells another connection's number is refused. Galera has none of these locks.
  */
 export function sessionLocks(url: string | URL, options: SessionLocksOptions = {}): SessionLocks {
+  const address = addressOf(String(url))
   return makeSessionLocks(options, {
-    open: (keepAliveMs, timeoutMs) => openSession(String(url), keepAliveMs, timeoutMs),
+    open: (keepAliveMs, timeoutMs) => openSession(address, keepAliveMs, timeoutMs),
     // Names are server-wide, and of 64 characters at most.
     keyOf: (name) => `holdfast:${hash('sha256', name).slice(0, 48)}`,
     // A connection carries one statement at a time here: with a single one all holds of a process would wait for each other.
@@ -37,20 +35,20 @@ export function sessionLocks(url: string | URL, options: SessionLocksOptions = {
   })
 }
 
-async function openSession(uri: string, keepAliveMs: number, timeoutMs: number): Promise<LockSession> {
+async function openSession(address: Address, keepAliveMs: number, timeoutMs: number): Promise<LockSession> {
   const mysql2 = await loadMysql()
   const connection = mysql2.createConnection({
-    uri,
+    ...address,
     connectTimeout: timeoutMs,
     enableKeepAlive: true,
     keepAliveInitialDelay: keepAliveMs,
     rowsAsArray: true,
   })
-  const statements = new Statements(connection)
+  const statements = new Statements(connection, () => session.heard())
   // Another one once the connection is encrypted.
   const stream = (): { ref?(): void; unref?(): void } | undefined =>
     (connection as unknown as { readonly stream?: { ref?(): void; unref?(): void } }).stream
-  const session = new LockConnection(
+  const session: LockConnection = new LockConnection(
     {
       store: 'mysql',
       toStoreError,
@@ -69,6 +67,8 @@ async function openSession(uri: string, keepAliveMs: number, timeoutMs: number):
   connection.on('error', (error: unknown) => session.broke(error))
   connection.on('end', () => session.broke(new StoreUnreachableError('mysql: the connection was closed')))
   try {
+    // Who waits for a lock may wait for long.
+    await session.ask(ownSettings(true))
     // The server ends a session that is silent for so long, and frees its locks; by default that is eight hours.
     await session.ask(`SET SESSION wait_timeout = ${Math.max(2, Math.ceil((2 * keepAliveMs + timeoutMs) / 1_000))}`)
     if (Number(await session.ask('SELECT CONNECTION_ID()')) !== connection.threadId) {

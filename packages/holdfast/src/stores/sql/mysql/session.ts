@@ -1,19 +1,19 @@
 /** A session over `mysql2`: connections of our own, or the user's pool. Every call settles in time. */
 import type * as Mysql2 from 'mysql2'
-import { answerWithin } from '../sql/deadline.ts'
-import { missingClient } from '../sql/missing.ts'
+import { UsageError } from '../../../contract/errors.ts'
+import { answerWithin } from '../deadline.ts'
+import { missingClient } from '../missing.ts'
+import { checkAutocommit, checkCommitted } from './autocommit.ts'
 import type { MysqlConnection, MysqlPool, MysqlPromisePool } from './clients.ts'
-import { type Ear, type LanesOptions, MysqlLanes } from './lanes.ts'
-import { type Reply, type Seat, toReply, type Value } from './reply.ts'
+import { type Ear, type OwnPoolOptions, OwnMysqlPool } from './pool.ts'
+import type { Reply, Session } from '../session.ts'
+import { toReply, type Value } from './reply.ts'
 
-export interface MysqlSession {
-  /** One prepared statement, one round trip; by that seat, if it is given and still open. */
-  run(sql: string, values: Value[], seat?: Seat): Promise<Reply>
+export interface MysqlSession extends Session {
   /** Statements one after another on one connection. */
   script(work: (run: (sql: string) => Promise<Reply>) => Promise<void>): Promise<void>
   /** A connection of its own for statements that wait; null where the connections are the user's. */
-  ear: ((timeoutMs: number) => Promise<Ear>) | null
-  close(): Promise<void>
+  readonly ear: ((timeoutMs: number) => Promise<Ear>) | null
 }
 
 /** Deadlock and lock wait: the procedure's handler has rolled back, and the connection is as good as before. */
@@ -21,34 +21,36 @@ const HARMLESS = new Set([1213, 1205])
 const SCRIPT_MS = 60_000
 
 /** Connections of our own, made when they are first needed. */
-export function openMysql(url: string, options: LanesOptions): MysqlSession {
-  const lanes = new MysqlLanes(loadMysql, url, options)
+export function openMysql(url: string, options: OwnPoolOptions): MysqlSession {
+  const pool = new OwnMysqlPool(loadMysql, url, options)
   return {
-    run: (sql, values, seat) => lanes.run(sql, values, seat),
+    run: ({ text }, values, seat) => pool.run(text, values as Value[], seat),
     async script(work) {
-      const own = await lanes.own(SCRIPT_MS, true)
+      const own = await pool.own(SCRIPT_MS, true)
       try {
         await work((sql) => own.run(sql, []))
       } finally {
         own.close()
       }
     },
-    ear: (timeoutMs) => lanes.own(timeoutMs, false),
-    close: () => lanes.close(),
+    ear: (timeoutMs) => pool.own(timeoutMs, false),
+    close: () => pool.close(),
   }
 }
 
 /** A pool that was given stays open. */
 export function givenMysql(pool: MysqlPool, timeoutMs: number): MysqlSession {
   const given = ('promise' in pool && typeof pool.promise === 'function' ? pool.promise() : pool) as MysqlPromisePool
+  const checked = new WeakSet<object>()
   return {
-    run: (sql, values) =>
-      withConnection(given, timeoutMs, async (connection) => {
-        const [result] = await connection.execute({ sql, values, rowsAsArray: true })
+    run: ({ text }, values) =>
+      withConnection(given, checked, timeoutMs, async (connection) => {
+        const [result] = await connection.execute({ sql: text, values: values as Value[], rowsAsArray: true })
+        checkCommitted(result)
         return toReply(result, null)
       }),
     script: (work) =>
-      withConnection(given, SCRIPT_MS, (connection) =>
+      withConnection(given, checked, SCRIPT_MS, (connection) =>
         work(async (sql) => {
           const [result] = await connection.query({ sql, rowsAsArray: true })
           return toReply(result, null)
@@ -61,6 +63,7 @@ export function givenMysql(pool: MysqlPool, timeoutMs: number): MysqlSession {
 
 async function withConnection<T>(
   pool: MysqlPromisePool,
+  checked: WeakSet<object>,
   timeoutMs: number,
   act: (connection: MysqlConnection) => Promise<T>,
 ): Promise<T> {
@@ -74,6 +77,14 @@ async function withConnection<T>(
     throw error
   }
   try {
+    await answerWithin(checkOnce(connection, checked), timeoutMs, 'mysql')
+  } catch (error) {
+    // As it was given: nothing was written.
+    if (error instanceof UsageError) connection.release()
+    else connection.destroy()
+    throw error
+  }
+  try {
     const answer = await answerWithin(act(connection), timeoutMs, 'mysql')
     connection.release()
     return answer
@@ -83,6 +94,14 @@ async function withConnection<T>(
     else connection.destroy()
     throw error
   }
+}
+
+/** A pool of promises wraps its connections anew each time that it gives one. */
+async function checkOnce(connection: MysqlConnection, checked: WeakSet<object>): Promise<void> {
+  const itself = connection.connection ?? connection
+  if (checked.has(itself)) return
+  await checkAutocommit(connection)
+  checked.add(itself)
 }
 
 function nothing(): void {}

@@ -9,10 +9,13 @@ type Done = (error: QueryError | null, result?: unknown) => void
 
 export class Statements {
   readonly #connection: Connection
+  readonly #onPrepared: () => void
   readonly #prepared = new Map<string, PrepareStatementInfo>()
 
-  constructor(connection: Connection) {
+  /** `onPrepared`: the first of two steps was answered. After a stop of this process the second is only sent now. */
+  constructor(connection: Connection, onPrepared: () => void) {
     this.#connection = connection
+    this.#onPrepared = onPrepared
   }
 
   /** One round trip; the first use of a text takes one more. Rows come as the connection is set. */
@@ -28,6 +31,7 @@ export class Statements {
         return
       }
       this.#prepared.set(sql, statement)
+      this.#onPrepared()
       statement.execute(values, done)
     })
   }

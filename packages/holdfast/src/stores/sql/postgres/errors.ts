@@ -1,5 +1,5 @@
 /** What an error of the server or of the client library means to Holdfast. */
-import { HoldfastError, StoreError, StoreUnreachableError } from '../../core/errors.ts'
+import { HoldfastError, StoreError, StoreUnreachableError } from '../../../contract/errors.ts'
 
 /** The request may get an answer later: shutdown, crash, start, too many connections, cancelled, lock not available. */
 const PASSING = new Set(['57P01', '57P02', '57P03', '57P05', '53300', '57014', '55P03', '40001', '40P01', '25P03'])
@@ -22,6 +22,21 @@ const ADVICE: Record<string, string> = {
 export function isVictim(error: unknown): boolean {
   const code = codeOf(error)
   return code === '40001' || code === '40P01'
+}
+
+/** The server takes no writes any more, or this session began while it took none: another connection may reach the primary. */
+export function isReadOnly(error: unknown): boolean {
+  return codeOf(error) === '25006'
+}
+
+export function isDeadlock(error: unknown): boolean {
+  return codeOf(error) === '40P01'
+}
+
+/** A wait for a lock was ended by lock_timeout, or by statement_timeout. */
+export function isWaitOver(error: unknown): boolean {
+  const code = codeOf(error)
+  return code === '55P03' || code === '57014'
 }
 
 export function isSchemaMissing(error: unknown): boolean {

@@ -1,6 +1,6 @@
 /** The names of the tables, functions and channels, and how they get into the SQL: quoted, and checked before that. */
-import { UsageError } from '../../core/errors.ts'
-import { shown } from '../../core/check.ts'
+import { UsageError } from '../../../contract/errors.ts'
+import { shown } from '../../../contract/check.ts'
 
 export interface Names {
   readonly schema: string

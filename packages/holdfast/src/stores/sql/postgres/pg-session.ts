@@ -1,12 +1,13 @@
 /** A session over `pg`: connections of our own, or the user's pool. */
 import type * as Pg from 'pg'
 import type { Client, QueryConfig } from 'pg'
-import { answerWithin } from '../sql/deadline.ts'
-import { missingClient } from '../sql/missing.ts'
+import { answerWithin } from '../deadline.ts'
+import { missingClient } from '../missing.ts'
 import type { PgPool } from './clients.ts'
-import { isLostPreparation } from './failure.ts'
-import { type Answer, PgLanes } from './lanes.ts'
-import type { Hearing, Session, Statement } from './session.ts'
+import { isLostPreparation, isReadOnly } from './errors.ts'
+import { type Answer, OwnPgPool } from './pool.ts'
+import type { Reply, Statement } from '../session.ts'
+import type { Hearing, PostgresSession } from './session.ts'
 
 export interface PgSessionOptions {
   readonly timeoutMs: number
@@ -19,29 +20,30 @@ const RETRY_MS_MIN = 50
 const RETRY_MS_MAX = 2_000
 
 /** Connections of our own, made when they are first needed. */
-export function openPg(url: string, options: PgSessionOptions): Session {
-  const lanes = new PgLanes(loadPg, url, options)
+export function openPg(url: string, options: PgSessionOptions): PostgresSession {
+  const pool = new OwnPgPool(loadPg, url, options)
   return new PgSession(
-    (config) => lanes.query(config),
+    (config) => pool.query(config),
     options,
-    () => lanes.close(),
+    () => pool.close(),
   )
 }
 
 /** A pool that was given stays open. How long it lets us wait for a connection is its own affair, so the time is kept here. */
-export function givenPg(pool: PgPool, options: PgSessionOptions): Session {
+export function givenPg(pool: PgPool, options: PgSessionOptions): PostgresSession {
   const { timeoutMs } = options
   const ask = (config: QueryConfig): Promise<Answer> =>
     answerWithin(pool.query({ ...config, query_timeout: timeoutMs }), timeoutMs, 'postgres') as Promise<Answer>
   return new PgSession(ask, options, async () => {})
 }
 
-class PgSession implements Session {
+class PgSession implements PostgresSession {
   readonly #ask: (config: QueryConfig) => Promise<Answer>
   readonly #options: PgSessionOptions
   readonly #end: () => Promise<void>
   /** Behind a pooler that changes connections between statements, prepared ones can't be found again. */
   #isPrepared = true
+  #ear: Ear | null = null
 
   constructor(ask: (config: QueryConfig) => Promise<Answer>, options: PgSessionOptions, end: () => Promise<void>) {
     this.#ask = ask
@@ -49,24 +51,31 @@ class PgSession implements Session {
     this.#end = end
   }
 
-  async run(statement: Statement, values: readonly unknown[]): Promise<unknown[][]> {
-    return (await this.#query(statement, values)).rows
-  }
-
-  async change(statement: Statement, values: readonly unknown[]): Promise<number> {
-    return (await this.#query(statement, values)).rowCount ?? 0
+  async run(statement: Statement, values: readonly unknown[]): Promise<Reply> {
+    const { rows, rowCount } = await this.#query(statement, values)
+    return { rows, changed: rowCount ?? 0, seat: null }
   }
 
   async #query({ name, text }: Statement, values: readonly unknown[]): Promise<Answer> {
     if (this.#isPrepared) {
       try {
-        return await this.#ask({ name, text, values, rowMode: 'array' })
+        return await this.#answer({ name, text, values, rowMode: 'array' })
       } catch (error) {
         if (!isLostPreparation(error)) throw error
         this.#isPrepared = false
       }
     }
-    return this.#ask({ text, values, rowMode: 'array' })
+    return this.#answer({ text, values, rowMode: 'array' })
+  }
+
+  async #answer(config: QueryConfig): Promise<Answer> {
+    try {
+      return await this.#ask(config)
+    } catch (error) {
+      // The ear would go on hearing a server on which nothing happens any more.
+      if (isReadOnly(error)) this.#ear?.doubt()
+      throw error
+    }
   }
 
   async script(sql: string): Promise<void> {
@@ -77,6 +86,7 @@ class PgSession implements Session {
     const { listenUrl } = this.#options
     if (listenUrl === null) return null
     const ear = new Ear(listenUrl, channels, hearing, this.#options.timeoutMs)
+    this.#ear = ear
     ear.open()
     return () => ear.close()
   }
@@ -95,6 +105,7 @@ class Ear {
   #client: Client | null = null
   #timer: NodeJS.Timeout | null = null
   #retryMs = RETRY_MS_MIN
+  #openedAt = 0
   #closed = false
 
   constructor(url: string, channels: readonly string[], hearing: Hearing, timeoutMs: number) {
@@ -108,13 +119,23 @@ class Ear {
     this.#timer = null
     this.#connect().then(
       () => this.#opened(),
-      () => this.#again(),
+      () => {
+        // A standby refuses LISTEN: whoever waits to be heard first goes on at once, and polls.
+        this.#hearing.lost()
+        this.#again()
+      },
     )
   }
 
   #opened(): void {
     this.#retryMs = RETRY_MS_MIN
+    this.#openedAt = performance.now()
     if (!this.#closed) this.#hearing.opened()
+  }
+
+  /** The server takes no writes: another connection may lead elsewhere. Not again and again, while there is no other. */
+  doubt(): void {
+    if (performance.now() - this.#openedAt > RETRY_MS_MAX) this.#client?.connection.stream.destroy()
   }
 
   async close(): Promise<void> {

@@ -4,9 +4,10 @@
  */
 import type * as Pg from 'pg'
 import type { Client, QueryConfig } from 'pg'
-import { Watchdog } from '../sql/watchdog.ts'
+import { Watchdog } from '../watchdog.ts'
+import { isReadOnly } from './errors.ts'
 
-export interface LanesOptions {
+export interface OwnPoolOptions {
   readonly timeoutMs: number
   readonly connections: number
 }
@@ -19,16 +20,16 @@ export interface Answer {
   readonly rowCount: number | null
 }
 
-export class PgLanes {
+export class OwnPgPool {
   readonly #load: () => Promise<typeof Pg>
   readonly #url: string
-  readonly #options: LanesOptions
-  readonly #lanes: Lane[] = []
+  readonly #options: OwnPoolOptions
+  readonly #connections: Connection[] = []
   #pg: typeof Pg | null = null
   #idleTimer: NodeJS.Timeout | null = null
   #closed = false
 
-  constructor(load: () => Promise<typeof Pg>, url: string, options: LanesOptions) {
+  constructor(load: () => Promise<typeof Pg>, url: string, options: OwnPoolOptions) {
     this.#load = load
     this.#url = url
     this.#options = options
@@ -42,43 +43,44 @@ export class PgLanes {
   async close(): Promise<void> {
     this.#closed = true
     if (this.#idleTimer !== null) clearInterval(this.#idleTimer)
-    await Promise.all(this.#lanes.splice(0).map((lane) => lane.end()))
+    await Promise.all(this.#connections.splice(0).map((connection) => connection.end()))
   }
 
-  #pick(pg: typeof Pg): Lane {
-    let best: Lane | undefined
-    for (const lane of this.#lanes) {
-      if (lane.load === 0) return lane
-      if (best === undefined || lane.load < best.load) best = lane
+  #pick(pg: typeof Pg): Connection {
+    let best: Connection | undefined
+    for (const connection of this.#connections) {
+      if (connection.load === 0) return connection
+      if (best === undefined || connection.load < best.load) best = connection
     }
-    if (best !== undefined && this.#lanes.length >= this.#options.connections) return best
+    if (best !== undefined && this.#connections.length >= this.#options.connections) return best
     if (this.#closed) throw new Error('the connections are closed')
-    const lane: Lane = new Lane(pg, this.#url, this.#options.timeoutMs, () => this.#drop(lane))
-    this.#lanes.push(lane)
+    const connection: Connection = new Connection(pg, this.#url, this.#options.timeoutMs, () => this.#drop(connection))
+    this.#connections.push(connection)
     this.#idleTimer ??= setInterval(() => this.#trim(), IDLE_MS).unref()
-    return lane
+    return connection
   }
 
-  #drop(lane: Lane): void {
-    const at = this.#lanes.indexOf(lane)
-    if (at !== -1) this.#lanes.splice(at, 1)
+  #drop(connection: Connection): void {
+    const at = this.#connections.indexOf(connection)
+    if (at !== -1) this.#connections.splice(at, 1)
   }
 
   #trim(): void {
-    for (const lane of this.#lanes.slice(1)) {
-      if (lane.load > 0 || lane.wasUsed()) continue
-      this.#drop(lane)
-      lane.end().catch(ignored)
+    for (const connection of this.#connections.slice(1)) {
+      if (connection.load > 0 || connection.wasUsed()) continue
+      this.#drop(connection)
+      connection.end().catch(ignored)
     }
   }
 }
 
-class Lane {
+class Connection {
   readonly #client: Client
   readonly #watchdog: Watchdog
   readonly #broke: () => void
   #opening: Promise<void> | null
   #wasUsed = true
+  #isRetired = false
 
   constructor(pg: typeof Pg, connectionString: string, timeoutMs: number, broke: () => void) {
     this.#broke = broke
@@ -114,10 +116,21 @@ class Lane {
     if (this.#watchdog.load === 0) this.#client.ref()
     this.#watchdog.asked()
     try {
-      if (this.#opening !== null) await this.#opening
+      if (this.#opening !== null) {
+        await this.#opening
+        this.#watchdog.heard()
+      }
       return await this.#client.query(config)
+    } catch (error) {
+      // A demoted server keeps its connections open: they would be used, and refused, for ever. What is on its way in this one ends by itself.
+      if (isReadOnly(error)) this.#isRetired = true
+      throw error
     } finally {
       this.#watchdog.answered()
+      if (this.#isRetired) {
+        this.#broke()
+        if (this.#watchdog.load === 0) this.end().catch(ignored)
+      }
       // An idle connection must not keep the process from ending; one that owes an answer must.
       if (this.#watchdog.load === 0) this.#client.unref()
     }

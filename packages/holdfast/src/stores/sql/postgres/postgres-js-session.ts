@@ -2,10 +2,13 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import type * as PostgresJs from 'postgres'
-import { answerWithin } from '../sql/deadline.ts'
-import { missingClient } from '../sql/missing.ts'
+import { answerWithin } from '../deadline.ts'
+import { missingClient } from '../missing.ts'
 import type { PostgresRows, PostgresSql } from './clients.ts'
-import type { Hearing, Session, Statement } from './session.ts'
+import { isReadOnly } from './errors.ts'
+import type { Reply, Statement } from '../session.ts'
+import type { Hearing, PostgresSession } from './session.ts'
+import { secureUrl } from './tls.ts'
 
 const RETRY_MS = 1_000
 
@@ -16,11 +19,13 @@ export interface PostgresJsOptions {
 }
 
 /** A pool of our own, made when it is first needed. */
-export function openPostgresJs(url: string, options: PostgresJsOptions): Session {
+export function openPostgresJs(given: string, options: PostgresJsOptions): PostgresSession {
+  const { url, ssl } = secureUrl(given)
   let opened: Promise<OwnSql> | null = null
   const open = async (): Promise<OwnSql> => {
     const { default: makeSql } = await loadPostgresJs()
     return makeSql(url, {
+      ...(ssl === undefined ? {} : { ssl }),
       max: options.connections,
       connect_timeout: options.timeoutMs / 1_000,
       // Idle connections must not keep the process from ending; who awaits an answer has a timer that does.
@@ -33,15 +38,22 @@ export function openPostgresJs(url: string, options: PostgresJsOptions): Session
       connection: { application_name: 'holdfast' },
     } as PostgresJs.Options<Record<string, never>>) as unknown as OwnSql
   }
+  /** A demoted server keeps its connections open, and the package can't drop single ones: all are made anew. */
+  const renew = (): void => {
+    const old = opened
+    opened = null
+    old?.then((sql) => sql.end({ timeout: options.timeoutMs / 1_000 })).catch(ignored)
+  }
   return new PostgresJsSession(
     () => (opened ??= open()),
     options,
     async () => (await opened)?.end({ timeout: 1 }),
+    renew,
   )
 }
 
 /** An object that was given stays open. */
-export function givenPostgresJs(sql: PostgresSql, options: PostgresJsOptions): Session {
+export function givenPostgresJs(sql: PostgresSql, options: PostgresJsOptions): PostgresSession {
   return new PostgresJsSession(
     async () => sql,
     options,
@@ -66,30 +78,47 @@ async function loadPostgresJs(): Promise<typeof PostgresJs> {
   }
 }
 
-class PostgresJsSession implements Session {
+class PostgresJsSession implements PostgresSession {
   readonly #open: () => Promise<PostgresSql>
   readonly #options: PostgresJsOptions
   readonly #end: () => Promise<void>
+  readonly #renew: (() => void) | null
+  #listenAnew: (() => void) | null = null
 
-  constructor(open: () => Promise<PostgresSql>, options: PostgresJsOptions, end: () => Promise<void>) {
+  constructor(
+    open: () => Promise<PostgresSql>,
+    options: PostgresJsOptions,
+    end: () => Promise<void>,
+    renew: (() => void) | null = null,
+  ) {
     this.#open = open
     this.#options = options
     this.#end = end
+    this.#renew = renew
   }
 
-  async run(statement: Statement, values: readonly unknown[]): Promise<unknown[][]> {
-    return [...(await this.#ask(statement, values))]
+  /** What was asked of connections that have been replaced since says nothing about those that are there now. */
+  async #refused(sql: PostgresSql): Promise<void> {
+    if (this.#renew === null || (await this.#open()) !== sql) return
+    this.#renew()
+    this.#listenAnew?.()
   }
 
-  async change(statement: Statement, values: readonly unknown[]): Promise<number> {
-    return (await this.#ask(statement, values)).count ?? 0
+  async run(statement: Statement, values: readonly unknown[]): Promise<Reply> {
+    const rows = await this.#ask(statement, values)
+    return { rows: [...rows], changed: rows.count ?? 0, seat: null }
   }
 
   #ask(statement: Statement, values: readonly unknown[]): Promise<PostgresRows> {
     const ask = async (): Promise<PostgresRows> => {
       const sql = await this.#open()
       // Not prepared by force: the object's own `prepare` option, off behind a pooler, stays in force.
-      return sql.unsafe(statement.text, values as never[], { prepare: isPreparing(sql) }).values()
+      try {
+        return await sql.unsafe(statement.text, values as never[], { prepare: isPreparing(sql) }).values()
+      } catch (error) {
+        if (isReadOnly(error)) await this.#refused(sql)
+        throw error
+      }
     }
     // Its sockets let the process end; the timer does not, while somebody awaits an answer.
     return answerWithin(ask(), this.#options.timeoutMs, 'postgres')
@@ -123,6 +152,12 @@ class PostgresJsSession implements Session {
       })
     }
     for (const channel of channels) open(channel)
+    this.#listenAnew = () => {
+      if (closed) return
+      hearing.lost()
+      stops.length = 0
+      for (const channel of channels) open(channel)
+    }
     return async () => {
       closed = true
       for (const timer of timers) clearTimeout(timer)
@@ -139,3 +174,6 @@ function isPreparing(sql: PostgresSql): boolean {
   const { options } = sql as PostgresSql & { readonly options?: { readonly prepare?: boolean } }
   return options?.prepare !== false
 }
+
+/** Connections that are given up need not say farewell. */
+function ignored(): void {}

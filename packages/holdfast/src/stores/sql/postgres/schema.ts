@@ -1,17 +1,31 @@
 /** The schema: what `setup()` runs, and what `holdfast migrate --print` shows. */
-import { type Judge, schemaError } from '../sql/settling.ts'
-import { isSchemaMissing, isVictim, toStoreError } from './failure.ts'
+import { type Judge, schemaError } from '../settling.ts'
+import { isSchemaMissing, isVictim, toStoreError } from './errors.ts'
 import type { Names } from './names.ts'
-import { BREAK, ENTER, LEAVE, SCHEMA, SEVERAL, STEP, SWAP, SWEEP, TAKE, TOUCH, WATCH } from './scripts.generated.ts'
-import type { Session } from './session.ts'
+import {
+  BREAK,
+  ENTER,
+  LEAVE,
+  REWEIGH,
+  SCHEMA,
+  SEVERAL,
+  STEP,
+  SWAP,
+  SWEEP,
+  TAKE,
+  TOUCH,
+  WATCH,
+} from './scripts.generated.ts'
+import { makeStatement } from '../session.ts'
+import type { PostgresSession } from './session.ts'
 
 /**
  * Raised with every change of tables or functions; the names of the functions carry it too. Those of older versions stay where they are:
  * processes that have not been replaced yet go on with them. Tables may only change in ways that they can live with.
  */
-export const SCHEMA_VERSION = 3
+export const SCHEMA_VERSION = 4
 
-const FUNCTIONS = [STEP, ENTER, LEAVE, TOUCH, SEVERAL, BREAK, SWAP, TAKE, SWEEP, WATCH]
+const FUNCTIONS = [STEP, ENTER, LEAVE, TOUCH, SEVERAL, REWEIGH, BREAK, SWAP, TAKE, SWEEP, WATCH]
 
 /** Everything `setup()` would run, for people and their own migrations. */
 export function migration(names: Names): string {
@@ -33,21 +47,28 @@ function script(names: Names): string {
 }
 
 /** Makes the schema if it is missing or older; leaves it alone if it fits, and refuses a newer one. */
-export async function setUp(session: Session, names: Names): Promise<void> {
+export async function setUp(session: PostgresSession, names: Names): Promise<void> {
+  try {
+    await make(session, names)
+  } catch (error) {
+    throw toStoreError(error)
+  }
+}
+
+async function make(session: PostgresSession, names: Names): Promise<void> {
   const judge = judgeOf(session, names)
   const found = await judge.version()
   if (found === SCHEMA_VERSION) return
   if (found !== null && found > SCHEMA_VERSION) throw schemaError(judge, found)
   // CREATE SCHEMA asks for a right on the database even when the schema is there.
-  const exists = await session.run({ name: 'holdfast_schema', text: 'SELECT 1 FROM pg_namespace WHERE nspname = $1' }, [
-    names.schema,
-  ])
+  const namespace = makeStatement('schema', 'SELECT 1 FROM pg_namespace WHERE nspname = $1')
+  const { rows } = await session.run(namespace, [names.schema])
   const sql = script(names)
-  await session.script(exists.length === 0 ? sql : sql.replace(/^CREATE SCHEMA .*$/m, ''))
+  await session.script(rows.length === 0 ? sql : sql.replace(/^CREATE SCHEMA .*$/m, ''))
 }
 
 /** What errors mean to those who use these tables. */
-export function judgeOf(session: Session, names: Names): Judge {
+export function judgeOf(session: PostgresSession, names: Names): Judge {
   return {
     store: 'postgres',
     where: `in schema "${names.schema}"`,
@@ -59,10 +80,10 @@ export function judgeOf(session: Session, names: Names): Judge {
   }
 }
 
-async function readVersion(session: Session, names: Names): Promise<number | null> {
+async function readVersion(session: PostgresSession, names: Names): Promise<number | null> {
   try {
-    const text = names.render('SELECT version FROM @meta')
-    const [row] = await session.run({ name: 'holdfast_version', text }, [])
+    const { rows } = await session.run(makeStatement('version', names.render('SELECT version FROM @meta')), [])
+    const [row] = rows
     return row === undefined ? null : Number(row[0])
   } catch (error) {
     if (isSchemaMissing(error)) return null

@@ -1,13 +1,8 @@
 /** Session locks on PostgreSQL: `pg_advisory_lock` on 64 bits of the name's hash. */
-import { StoreUnreachableError, UsageError } from '../../core/errors.ts'
-import { LockConnection, type LockWords } from '../sql/lock-connection.ts'
-import {
-  type LockSession,
-  makeSessionLocks,
-  type SessionLocks,
-  type SessionLocksOptions,
-} from '../sql/session-locks.ts'
-import { toStoreError } from './failure.ts'
+import { StoreUnreachableError, UsageError } from '../../../contract/errors.ts'
+import { LockConnection, type LockWords } from '../lock-connection.ts'
+import { type LockSession, makeSessionLocks, type SessionLocks, type SessionLocksOptions } from '../session-locks.ts'
+import { toStoreError } from './errors.ts'
 import { loadPg } from './pg-session.ts'
 import { lockKey } from './transaction.ts'
 
@@ -85,7 +80,8 @@ async function prepare(
   await session.ask(
     `SELECT set_config(name, setting, false) FROM (VALUES ('tcp_keepalives_idle', '${seconds}'), ('tcp_keepalives_interval', '1'),
       ('tcp_keepalives_count', '${Math.max(2, Math.ceil(timeoutMs / 1_000))}'), ('tcp_user_timeout', '${keepAliveMs + timeoutMs}'),
-      ('client_connection_check_interval', '${keepAliveMs}'), ('idle_session_timeout', '0'), ('lock_timeout', '0'), ('statement_timeout', '0')
+      ('client_connection_check_interval', '${keepAliveMs}'), ('idle_session_timeout', '0'), ('lock_timeout', '0'), ('statement_timeout', '0'),
+      ('transaction_timeout', '0')
     ) AS s (name, setting) WHERE EXISTS (SELECT FROM pg_settings p WHERE p.name = s.name)`,
   )
   // A pooler tells a number of its own: behind it, lock and unlock may reach different sessions.

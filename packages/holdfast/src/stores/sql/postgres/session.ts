@@ -1,10 +1,5 @@
-/** What the driver needs of a client library: statements in autocommit, scripts, and a channel to hear on. Every call settles in time. */
-
-export interface Statement {
-  /** The name it is prepared under; one per text. */
-  readonly name: string
-  readonly text: string
-}
+/** What the dialect needs of `pg` or `postgres` beyond statements: scripts, and channels to hear on. */
+import type { Session } from '../session.ts'
 
 /** What becomes of a subscription. */
 export interface Hearing {
@@ -15,14 +10,9 @@ export interface Hearing {
   lost(): void
 }
 
-export interface Session {
-  /** One statement, one round trip; rows as arrays. Rejects with the library's own errors. */
-  run(statement: Statement, values: readonly unknown[]): Promise<unknown[][]>
-  /** The same, for a statement without rows: how many it changed. */
-  change(statement: Statement, values: readonly unknown[]): Promise<number>
+export interface PostgresSession extends Session {
   /** Several statements without parameters, as one transaction. */
   script(sql: string): Promise<void>
   /** Hears on these channels until stopped; null where the session has no connection for it. */
   hear(channels: readonly string[], hearing: Hearing): (() => Promise<void>) | null
-  close(): Promise<void>
 }

@@ -3,33 +3,35 @@
  * A pooler in between, or a half-open connection, takes LISTEN and delivers nothing, so the inbox is believed only after it
  * has heard a message of its own, and again every few seconds while somebody waits.
  */
-import { Poller, type PollRange } from '../sql/poller.ts'
-import type { Watches } from '../sql/watches.ts'
-import type { Hearing, Session } from './session.ts'
+import type { PollRange } from '../../shared/poller.ts'
+import type { Wakeups } from '../dialect.ts'
+import { WaiterPoller } from '../waiter-poller.ts'
+import { Waiters } from '../waiters.ts'
+import { OBSERVE_MS, type PostgresQueries } from './queries.ts'
+import type { Hearing, PostgresSession } from './session.ts'
 
-export interface HubQueries {
-  notify(channel: string, payload: string): Promise<void>
-  /** Which of these should look. */
-  poll(waiting: ReadonlyMap<string, string>): Promise<string[]>
-  /** A stamp for each line that changes with it. */
-  stamps(lines: readonly string[]): Promise<Map<string, string>>
-  /** Has the observed lines tell the channel for a while. */
-  observe(lines: readonly string[]): Promise<void>
+export interface PostgresWakeupsParts {
+  readonly session: PostgresSession
+  readonly queries: PostgresQueries
+  /** Where the places of this process are told of their grants. */
+  readonly inbox: string
+  /** A notification here carries the name, in hex, of a line that somebody observes. */
+  readonly channel: string
+  /** Whether the session can hear. */
+  readonly hears: boolean
+  readonly timeoutMs: number
+  readonly poll: PollRange
 }
 
 const PULSE = 'pulse'
 const PULSE_MS = 5_000
 const PULSE_WAIT_MS = 2_000
-/** Observed lines are told to notify for a minute, and told again three times in that time. */
-export const OBSERVE_MS = 60_000
 
-export class Hub implements Hearing {
-  readonly #watches: Watches
-  readonly #queries: HubQueries
-  readonly #inbox: string
-  readonly #channel: string
-  readonly #poller: Poller
-  readonly #stamps = new Map<string, string>()
+export class PostgresWakeups implements Wakeups, Hearing {
+  readonly waiters: Waiters = new Waiters()
+  readonly isTold: boolean
+  readonly #parts: PostgresWakeupsParts
+  readonly #poller: WaiterPoller
   #stopHearing: (() => Promise<void>) | null = null
   #isLive = false
   #first: Promise<void> | null = null
@@ -39,41 +41,49 @@ export class Hub implements Hearing {
   #observeTimer: NodeJS.Timeout | null = null
   #closed = false
 
-  constructor(inbox: string, channel: string, watches: Watches, queries: HubQueries, range: PollRange) {
-    this.#inbox = inbox
-    this.#channel = channel
-    this.#watches = watches
-    this.#queries = queries
-    this.#poller = new Poller(range, { needed: () => !this.#isLive && !watches.isIdle, poll: () => this.#poll() })
-    watches.onDemand = () => this.#demanded()
+  constructor(parts: PostgresWakeupsParts) {
+    this.#parts = parts
+    this.isTold = parts.hears
+    const { waiters } = this
+    this.#poller = new WaiterPoller(parts.poll, waiters, parts.queries, {
+      needed: () => !this.#isLive && !waiters.isIdle,
+      waiting: () => waiters.waiting,
+    })
+    waiters.onDemand = () => this.#demanded()
   }
 
   /** Begins to hear. null: it is settled whether notifications arrive; else a promise of that. */
-  start(session: Session, waitMs: number): Promise<void> | null {
+  start(): Promise<void> | null {
     if (this.#first !== null) return this.#isFirstSettled ? null : this.#first
+    const { session, inbox, channel, timeoutMs } = this.#parts
     this.#first = new Promise((resolve) => {
       // Who watches first waits for the inbox, but not for long: polling does as well.
-      const timer = setTimeout(() => this.#settleFirst(), waitMs)
+      const timer = setTimeout(() => this.#settleFirst(), timeoutMs)
       this.#settleFirst = () => {
         clearTimeout(timer)
         this.#isFirstSettled = true
         resolve()
       }
     })
-    this.#stopHearing = session.hear([this.#inbox, this.#channel], this)
+    this.#stopHearing = session.hear([inbox, channel], this)
     if (this.#stopHearing === null) this.#settleFirst()
     return this.#isFirstSettled ? null : this.#first
   }
   #isFirstSettled = false
 
+  /** Has the line tell the channel for a while. */
+  async observe(line: string): Promise<void> {
+    await this.#parts.queries.ask('observe', { lines: [line] })
+  }
+
   heard(channel: string, payload: string): void {
-    if (channel === this.#channel) {
-      this.#watches.changed(Buffer.from(payload, 'hex').toString())
+    if (channel === this.#parts.channel) {
+      this.waiters.changed(Buffer.from(payload, 'hex').toString())
     } else if (payload === PULSE) {
       this.#proved()
     } else {
       const [id = '', token] = payload.split(' ')
-      this.#watches.wake(id, token === undefined ? undefined : { id, token: BigInt(token) })
+      this.waiters.wake(id, token === undefined ? undefined : { id, token: BigInt(token) })
     }
   }
 
@@ -84,7 +94,7 @@ export class Hub implements Hearing {
   lost(): void {
     this.#isLive = false
     this.#settleFirst()
-    if (!this.#closed && !this.#watches.isIdle) this.#poller.kick()
+    if (!this.#closed && !this.waiters.isIdle) this.#poller.kick()
   }
 
   async close(): Promise<void> {
@@ -103,14 +113,15 @@ export class Hub implements Hearing {
     this.#isLive = true
     this.#poller.rest()
     this.#settleFirst()
-    this.#watches.wakeAll()
+    this.waiters.wakeAll()
     this.#schedulePulse()
   }
 
   #pulse(): void {
     if (this.#closed || this.#stopHearing === null) return
+    const { queries, inbox } = this.#parts
     if (this.#deafTimer === null) this.#deafTimer = setTimeout(() => this.#deaf(), PULSE_WAIT_MS).unref()
-    this.#background(this.#queries.notify(this.#inbox, PULSE))
+    this.#background(queries.ask('notify', { channel: inbox, payload: PULSE }))
     this.#schedulePulse()
   }
 
@@ -124,7 +135,7 @@ export class Hub implements Hearing {
     if (this.#pulseTimer !== null || this.#closed) return
     this.#pulseTimer = setTimeout(() => {
       this.#pulseTimer = null
-      if (this.#watches.isIdle && this.#isLive) return
+      if (this.waiters.isIdle && this.#isLive) return
       this.#pulse()
     }, PULSE_MS).unref()
   }
@@ -133,40 +144,17 @@ export class Hub implements Hearing {
     if (this.#closed) return
     if (!this.#isLive) this.#poller.kick()
     if (this.#stopHearing !== null) this.#schedulePulse()
-    if (this.#watches.observed.length > 0 && this.#observeTimer === null) this.#keepObserving()
+    if (this.waiters.observed.length > 0 && this.#observeTimer === null) this.#keepObserving()
   }
 
   #keepObserving(): void {
     this.#observeTimer = setTimeout(() => {
       this.#observeTimer = null
-      const lines = this.#watches.observed
+      const lines = this.waiters.observed
       if (lines.length === 0 || this.#closed) return
-      this.#background(this.#queries.observe(lines))
+      this.#background(this.#parts.queries.ask('observe', { lines }))
       this.#keepObserving()
     }, OBSERVE_MS / 3).unref()
-  }
-
-  async #poll(): Promise<boolean> {
-    let found = false
-    if (this.#watches.waiting.size > 0) {
-      for (const id of await this.#queries.poll(this.#watches.waiting)) {
-        found = true
-        this.#watches.wake(id)
-      }
-    }
-    const lines = this.#watches.observed
-    if (lines.length > 0) {
-      const stamps = await this.#queries.stamps(lines)
-      for (const line of lines) {
-        const stamp = stamps.get(line) ?? ''
-        if (this.#stamps.get(line) !== stamp) {
-          found = true
-          this.#stamps.set(line, stamp)
-          this.#watches.changed(line)
-        }
-      }
-    } else this.#stamps.clear()
-    return found
   }
 
   /** A pulse or a registration that fails is made again: the next one is scheduled already. */

@@ -1,8 +1,8 @@
--- ear_v2(line, id, span) -> token: granted. `0`: look, it is gone or broken. NULL: still waiting after `span` microseconds.
---   Waits on the server: for the lock named after the place in front (join_v2), which its session lets go when it leaves or dies.
+-- ear_v3(line, id, span) -> token: granted. `0`: look, it is gone or broken. NULL: still waiting after `span` microseconds.
+--   Waits on the server: for the lock named after the place in front (join_v3), which its session lets go when it leaves or dies.
 --   The lock is a doorbell and no more: what is answered is read from the rows. Nothing is inserted ahead of a place, and places in
 --   front only go, so a place with nobody in front is granted.
-CREATE PROCEDURE @ear_v2(p_line VARBINARY(512), p_id BINARY(16), p_span BIGINT)
+CREATE PROCEDURE @ear_v3(p_line VARBINARY(512), p_id BINARY(16), p_span BIGINT)
 SQL SECURITY INVOKER
 BEGIN
   DECLARE v_until BIGINT DEFAULT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) + p_span;
@@ -13,6 +13,8 @@ BEGIN
   DECLARE v_broken TINYINT;
   DECLARE v_capacity BIGINT;
   DECLARE v_ahead BIGINT;
+  DECLARE v_raised BIGINT;
+  DECLARE v_beside BIGINT;
   DECLARE v_front BINARY(16);
   DECLARE v_bell VARCHAR(64);
   DECLARE v_pause DOUBLE DEFAULT 0.002;
@@ -20,13 +22,18 @@ BEGIN
 
   wait: LOOP
     SET v_token = NULL, v_front = NULL, v_ahead = 0;
-    SELECT p.token, p.weight, p.broken, l.capacity INTO v_token, v_weight, v_broken, v_capacity
+    SELECT p.token, p.weight, p.broken, l.capacity, l.raised, l.raised_beside INTO v_token, v_weight, v_broken, v_capacity, v_raised, v_beside
     FROM @place p JOIN @line l ON l.name = p.line WHERE p.id = p_id AND p.line = p_line;
     IF v_token IS NULL OR v_broken THEN
       SET v_answer = '0';
       LEAVE wait;
     END IF;
-    SELECT id INTO v_front FROM @place WHERE line = p_line AND token < v_token ORDER BY token DESC LIMIT 1;
+    -- A raised place waits for all that were granted beside it, also for those behind it.
+    IF v_token <=> v_raised THEN
+      SELECT id INTO v_front FROM @place WHERE line = p_line AND token <= v_beside AND token <> v_token ORDER BY token DESC LIMIT 1;
+    ELSE
+      SELECT id INTO v_front FROM @place WHERE line = p_line AND token < v_token ORDER BY token DESC LIMIT 1;
+    END IF;
     IF v_front IS NOT NULL AND v_capacity > v_weight THEN
       SELECT SUM(weight) INTO v_ahead FROM @place WHERE line = p_line AND token < v_token;
     END IF;

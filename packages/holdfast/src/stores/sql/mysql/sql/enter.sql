@@ -1,9 +1,9 @@
--- join_v2(line, id, weight, capacity, ttl, data, wait, bell, out answer): enters, inside the caller's transaction.
+-- join_v3(line, id, weight, capacity, ttl, data, wait, bell, out answer): enters, inside the caller's transaction.
 --   answer: `token,ahead,recheck,wanted`. NULL: no room (and not to wait), or a dead id. `capacity n`: the line is in use with that one.
 --   bell 1: this session holds a lock named after the place for as long as it stands in a crowd; who waits behind it waits
 --   for that (bell.sql). A lock of a session: leave has to come by the same one.
-CREATE PROCEDURE @join_v2(
-  p_line VARBINARY(512), p_id BINARY(16), p_weight BIGINT, p_capacity BIGINT, p_ttl BIGINT, p_data TEXT CHARACTER SET utf8mb4, p_wait TINYINT,
+CREATE PROCEDURE @join_v3(
+  p_line VARBINARY(512), p_id BINARY(16), p_weight BIGINT, p_capacity BIGINT, p_ttl BIGINT, p_data BLOB, p_wait TINYINT,
   p_bell TINYINT, OUT p_answer VARCHAR(100)
 )
 SQL SECURITY INVOKER
@@ -27,7 +27,8 @@ enter: BEGIN
   SET v_now = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6));
   -- The short way: nobody is there. One statement, judged on the newest row under its lock.
   UPDATE @line SET last = LAST_INSERT_ID(GREATEST(last + 1, v_now)), capacity = p_capacity, changes = changes + 1,
-    solo_id = p_id, solo_weight = p_weight, solo_ttl = p_ttl, solo_lapse = v_now + p_ttl, solo_at = v_now, solo_data = p_data
+    solo_id = p_id, solo_weight = p_weight, solo_ttl = p_ttl, solo_lapse = v_now + p_ttl, solo_at = v_now,
+    solo_data = CONVERT(p_data USING utf8mb4)
   WHERE name = p_line AND places = 0 AND solo_id IS NULL AND dead_until <= v_now;
   IF ROW_COUNT() = 1 THEN
     SET p_answer = CONCAT(LAST_INSERT_ID(), ',0,-1,0');
@@ -41,7 +42,7 @@ enter: BEGIN
     IF v_name IS NOT NULL THEN LEAVE find; END IF;
     -- A new line, or one that was swept; the floor keeps its tokens above those of before.
     INSERT IGNORE INTO @line (name, capacity, last, changes, solo_id, solo_weight, solo_ttl, solo_lapse, solo_at, solo_data)
-    SELECT p_line, p_capacity, GREATEST(m.floor + 1, v_now), 1, p_id, p_weight, p_ttl, v_now + p_ttl, v_now, p_data FROM @meta m;
+    SELECT p_line, p_capacity, GREATEST(m.floor + 1, v_now), 1, p_id, p_weight, p_ttl, v_now + p_ttl, v_now, CONVERT(p_data USING utf8mb4) FROM @meta m;
     IF ROW_COUNT() = 1 THEN
       SELECT last INTO v_last FROM @line WHERE name = p_line;
       SET p_answer = CONCAT(v_last, ',0,-1,0');
@@ -55,8 +56,8 @@ enter: BEGIN
     LEAVE enter;
   END IF;
   IF v_solo IS NOT NULL OR (v_places > 0 AND v_from <= v_now) THEN
-    CALL @spill_v2(p_line);
-    CALL @tidy_v2(p_line, v_now);
+    CALL @spill_v3(p_line);
+    CALL @tidy_v3(p_line, v_now);
     SELECT places, weight, capacity, lapses_from INTO v_places, v_weight, v_capacity, v_from
     FROM @line WHERE name = p_line FOR UPDATE;
   END IF;
@@ -67,7 +68,7 @@ enter: BEGIN
   IF v_token IS NOT NULL THEN
     IF NOT v_broken THEN
       UPDATE @place SET lapse = v_now + ttl WHERE line = p_line AND token = v_token;
-      CALL @stand_v2(p_line, v_token, p_weight, v_capacity, v_now, p_answer);
+      CALL @stand_v3(p_line, v_token, p_weight, v_capacity, v_now, p_answer);
     END IF;
   ELSEIF v_dead > v_now AND EXISTS (SELECT 1 FROM @dead WHERE line = p_line AND id = p_id AND until > v_now) THEN
     SET p_answer = NULL;
@@ -78,7 +79,8 @@ enter: BEGIN
   ELSEIF v_places = 0 THEN
     SET v_last = GREATEST(v_last + 1, v_now);
     UPDATE @line SET last = v_last, capacity = p_capacity, changes = changes + 1, weight = 0, solo_id = p_id, solo_weight = p_weight,
-      solo_ttl = p_ttl, solo_lapse = v_now + p_ttl, solo_at = v_now, solo_data = p_data
+      solo_ttl = p_ttl, solo_lapse = v_now + p_ttl, solo_at = v_now,
+    solo_data = CONVERT(p_data USING utf8mb4)
     WHERE name = p_line;
     SET p_answer = CONCAT(v_last, ',0,-1,0');
   ELSE
@@ -87,7 +89,7 @@ enter: BEGIN
     -- Before anybody can see the place: whoever does finds its bell held.
     IF p_bell THEN DO GET_LOCK(CONCAT('holdfast.', HEX(p_id)), 0); END IF;
     INSERT INTO @place (line, token, id, weight, ttl, lapse, at, data)
-    VALUES (p_line, v_last, p_id, p_weight, p_ttl, v_now + p_ttl, v_now, p_data);
+    VALUES (p_line, v_last, p_id, p_weight, p_ttl, v_now + p_ttl, v_now, CONVERT(p_data USING utf8mb4));
     UPDATE @line SET last = v_last, changes = changes + 1, places = places + 1, weight = weight + p_weight,
       lapses_from = LEAST(lapses_from, v_now + p_ttl)
     WHERE name = p_line;
@@ -95,9 +97,9 @@ enter: BEGIN
   END IF;
 END
 ;;
--- enter_v2(line, id, weight, capacity, ttl, data, wait, bell) -> the answer of join_v2.
-CREATE PROCEDURE @enter_v2(
-  p_line VARBINARY(512), p_id BINARY(16), p_weight BIGINT, p_capacity BIGINT, p_ttl BIGINT, p_data TEXT CHARACTER SET utf8mb4, p_wait TINYINT,
+-- enter_v3(line, id, weight, capacity, ttl, data, wait, bell) -> the answer of join_v3.
+CREATE PROCEDURE @enter_v3(
+  p_line VARBINARY(512), p_id BINARY(16), p_weight BIGINT, p_capacity BIGINT, p_ttl BIGINT, p_data BLOB, p_wait TINYINT,
   p_bell TINYINT
 )
 SQL SECURITY INVOKER
@@ -107,14 +109,14 @@ BEGIN
   -- Read committed: what is counted after the lock is what the lock's last owner left.
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   START TRANSACTION;
-  CALL @join_v2(p_line, p_id, p_weight, p_capacity, p_ttl, p_data, p_wait, p_bell, v_answer);
+  CALL @join_v3(p_line, p_id, p_weight, p_capacity, p_ttl, p_data, p_wait, p_bell, v_answer);
   COMMIT;
   SELECT v_answer AS answer;
 END
 ;;
--- enter_all_v2(batch) -> `i:answer;` for each, i from 1. NULL: not all have room, and nothing was done. `capacity n,i`.
+-- enter_all_v3(batch) -> `i:answer;` for each, i from 1. NULL: not all have room, and nothing was done. `capacity n,i`.
 --   batch: JSON array of [line, id, weight, capacity, ttl, data], line and id hex. They are entered in the order of their names.
-CREATE PROCEDURE @enter_all_v2(p_batch MEDIUMTEXT CHARACTER SET utf8mb4)
+CREATE PROCEDURE @enter_all_v3(p_batch MEDIUMBLOB)
 SQL SECURITY INVOKER
 BEGIN
   DECLARE v_out MEDIUMTEXT DEFAULT '';
@@ -127,7 +129,7 @@ BEGIN
   DECLARE v_capacity BIGINT;
   DECLARE v_ttl BIGINT;
   DECLARE v_data TEXT CHARACTER SET utf8mb4;
-  DECLARE c CURSOR FOR SELECT t.i, UNHEX(t.line), UNHEX(t.id), t.weight, t.capacity, t.ttl, t.data FROM JSON_TABLE(p_batch, '$[*]' COLUMNS (
+  DECLARE c CURSOR FOR SELECT t.i, UNHEX(t.line), UNHEX(t.id), t.weight, t.capacity, t.ttl, t.data FROM JSON_TABLE(CONVERT(p_batch USING utf8mb4), '$[*]' COLUMNS (
       i FOR ORDINALITY, line VARCHAR(1024) CHARACTER SET ascii PATH '$[0]', id VARCHAR(32) CHARACTER SET ascii PATH '$[1]',
       weight BIGINT PATH '$[2]', capacity BIGINT PATH '$[3]', ttl BIGINT PATH '$[4]', data VARCHAR(4096) CHARACTER SET utf8mb4 PATH '$[5]'
     )) t ORDER BY t.line, t.i;
@@ -141,7 +143,7 @@ BEGIN
     SET v_over = 0;
     FETCH c INTO v_i, v_line, v_id, v_weight, v_capacity, v_ttl, v_data;
     IF v_over THEN LEAVE walk; END IF;
-    CALL @join_v2(v_line, v_id, v_weight, v_capacity, v_ttl, v_data, 0, 0, v_answer);
+    CALL @join_v3(v_line, v_id, v_weight, v_capacity, v_ttl, v_data, 0, 0, v_answer);
     IF v_answer LIKE 'capacity %' THEN
       SET v_out = CONCAT(v_answer, ',', v_i);
       LEAVE walk;
@@ -157,8 +159,8 @@ BEGIN
   SELECT v_out AS answers;
 END
 ;;
--- rename_v2(line, id, new, ttl, data) -> `token,ahead,recheck,wanted`, the place renewed; NULL: it has lapsed, or is another's.
-CREATE PROCEDURE @rename_v2(p_line VARBINARY(512), p_id BINARY(16), p_new BINARY(16), p_ttl BIGINT, p_data TEXT CHARACTER SET utf8mb4)
+-- rename_v3(line, id, new, ttl, data) -> `token,ahead,recheck,wanted`, the place renewed; NULL: it has lapsed, or is another's.
+CREATE PROCEDURE @rename_v3(p_line VARBINARY(512), p_id BINARY(16), p_new BINARY(16), p_ttl BIGINT, p_data BLOB)
 SQL SECURITY INVOKER
 BEGIN
   DECLARE v_now BIGINT;
@@ -175,19 +177,19 @@ BEGIN
   SELECT capacity INTO v_capacity FROM @line WHERE name = p_line FOR UPDATE;
   IF v_capacity IS NOT NULL THEN
     SET v_now = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6));
-    CALL @spill_v2(p_line);
-    CALL @tidy_v2(p_line, v_now);
+    CALL @spill_v3(p_line);
+    CALL @tidy_v3(p_line, v_now);
     SELECT token, weight, id INTO v_token, v_weight, v_id FROM @place
     WHERE line = p_line AND id IN (p_id, p_new) AND NOT broken FOR UPDATE;
     IF v_token IS NOT NULL THEN
-      UPDATE @place SET id = p_new, ttl = p_ttl, lapse = v_now + p_ttl, data = p_data WHERE line = p_line AND token = v_token;
+      UPDATE @place SET id = p_new, ttl = p_ttl, lapse = v_now + p_ttl, data = CONVERT(p_data USING utf8mb4) WHERE line = p_line AND token = v_token;
       IF v_id <> p_new THEN
         -- A late enter of the old id must not stand in the line a second time.
         INSERT INTO @dead (line, id, until) VALUES (p_line, p_id, v_now + p_ttl) ON DUPLICATE KEY UPDATE until = v_now + p_ttl;
         UPDATE @line SET dead_until = GREATEST(dead_until, v_now + p_ttl) WHERE name = p_line;
       END IF;
       UPDATE @line SET changes = changes + 1, lapses_from = LEAST(lapses_from, v_now + p_ttl) WHERE name = p_line;
-      CALL @stand_v2(p_line, v_token, v_weight, v_capacity, v_now, v_answer);
+      CALL @stand_v3(p_line, v_token, v_weight, v_capacity, v_now, v_answer);
     END IF;
   END IF;
   COMMIT;

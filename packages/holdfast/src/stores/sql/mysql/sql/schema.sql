@@ -1,4 +1,4 @@
--- Tables of the MySQL and MariaDB store, version 2. @name stands for the object of that name under the configured prefix;
+-- Tables of the MySQL and MariaDB store, version 3. @name stands for the object of that name under the configured prefix;
 -- `;;` on a line of its own ends a statement.
 -- All times and spans are whole microseconds; times since 1970 by UTC_TIMESTAMP(6). Tokens come from the same clock.
 
@@ -28,7 +28,13 @@ CREATE TABLE IF NOT EXISTS @line (
   solo_ttl BIGINT NULL,
   solo_lapse BIGINT NULL,
   solo_at BIGINT NULL,
-  solo_data TEXT CHARACTER SET utf8mb4 NULL
+  solo_data TEXT CHARACTER SET utf8mb4 NULL,
+  -- The token of the place that has become heavier than it was entered, if there is one; by how much; and the last token that was granted
+  -- then: places behind it and up to that one stay granted until they go, and do not count the difference. Since version 3. Processes that
+  -- still use version 2 count the whole weight: they are granted later than they might be, and never too early.
+  raised BIGINT NULL,
+  raised_extra BIGINT NOT NULL DEFAULT 0,
+  raised_beside BIGINT NOT NULL DEFAULT 0
 ) ENGINE = InnoDB
 ;;
 CREATE TABLE IF NOT EXISTS @place (
@@ -42,6 +48,8 @@ CREATE TABLE IF NOT EXISTS @place (
   data TEXT CHARACTER SET utf8mb4 NOT NULL,
   -- Weighs until it lapses, and is not renewed.
   broken TINYINT NOT NULL DEFAULT 0,
+  -- Counts the changes of its weight: a request with a lower turn is late. Since version 3.
+  turn INT NOT NULL DEFAULT 0,
   PRIMARY KEY (line, token),
   KEY by_id (id)
 ) ENGINE = InnoDB
@@ -63,8 +71,14 @@ CREATE TABLE IF NOT EXISTS @cell (
   lapse BIGINT NULL
 ) ENGINE = InnoDB
 ;;
--- Rows that lockInTransaction locks; they stay, as a row that is deleted could not be waited for.
-CREATE TABLE IF NOT EXISTS @tx (name VARBINARY(512) NOT NULL PRIMARY KEY) ENGINE = InnoDB
+-- What lockInTransaction locks: names are shared out among these by their hash, and no row ever comes or goes. A row of its own for each name
+-- would be inserted by the first who holds it; when that one rolls back, all who waited for the row want to insert it, each in a gap
+-- that the others have locked: a deadlock. The stamp changes with every hold.
+CREATE TABLE IF NOT EXISTS @slot (slot INT NOT NULL PRIMARY KEY, stamp BIGINT NOT NULL) ENGINE = InnoDB
+;;
+INSERT IGNORE INTO @slot (slot, stamp)
+WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 255)
+SELECT a.i * 256 + b.i, 0 FROM n a, n b
 ;;
 -- A rate limit. Once it has lapsed it is as good as no row.
 CREATE TABLE IF NOT EXISTS @bucket (

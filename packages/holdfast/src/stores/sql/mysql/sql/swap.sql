@@ -1,7 +1,8 @@
--- swap_v2(key, write, version, next, ttl, nonce) -> version, value, nonce; version 0 is absent.
+-- swap_v3(key, write, version, next, ttl, nonce) -> version, value, nonce; version 0 is absent.
 --   write 0 only reads. next NULL removes. ttl 0 lives for ever.
-CREATE PROCEDURE @swap_v2(
-  p_key VARBINARY(512), p_write TINYINT, p_version BIGINT, p_next MEDIUMTEXT CHARACTER SET utf8mb4, p_ttl BIGINT, p_nonce VARBINARY(64)
+--   Values travel as bytes of UTF-8: text would be converted to the charset of the connection, and lose what that has not.
+CREATE PROCEDURE @swap_v3(
+  p_key VARBINARY(512), p_write TINYINT, p_version BIGINT, p_next MEDIUMBLOB, p_ttl BIGINT, p_nonce VARBINARY(64)
 )
 SQL SECURITY INVOKER
 swap: BEGIN
@@ -29,17 +30,17 @@ swap: BEGIN
     SET v_version = IF(v_value IS NULL, 0, v_stored);
     IF NOT p_write OR COALESCE(v_nonce = p_nonce, 0) OR v_version <> p_version THEN
       ROLLBACK;
-      SELECT CAST(v_version AS CHAR) AS version, v_value AS value, CONVERT(v_nonce USING ascii) AS nonce;
+      SELECT CAST(v_version AS CHAR) AS version, CONVERT(v_value USING binary) AS value, CONVERT(v_nonce USING ascii) AS nonce;
       LEAVE swap;
     END IF;
     -- A removed cell is remembered for ten minutes, so that a repeated removal can be told that it had succeeded.
     SET v_lapse = IF(p_next IS NULL, v_now + 600000000, IF(p_ttl = 0, NULL, v_now + p_ttl));
     IF v_name IS NULL THEN
       INSERT IGNORE INTO @cell (name, version, value, nonce, lapse)
-      SELECT p_key, GREATEST(m.floor + 1, v_now), p_next, p_nonce, v_lapse FROM @meta m;
+      SELECT p_key, GREATEST(m.floor + 1, v_now), CONVERT(p_next USING utf8mb4), p_nonce, v_lapse FROM @meta m;
       IF ROW_COUNT() = 1 THEN LEAVE try; END IF;
     ELSE
-      UPDATE @cell SET version = GREATEST(version + 1, v_now), value = p_next, nonce = p_nonce, lapse = v_lapse WHERE name = p_key;
+      UPDATE @cell SET version = GREATEST(version + 1, v_now), value = CONVERT(p_next USING utf8mb4), nonce = p_nonce, lapse = v_lapse WHERE name = p_key;
       LEAVE try;
     END IF;
   END LOOP;

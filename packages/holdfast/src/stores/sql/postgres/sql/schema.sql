@@ -1,4 +1,4 @@
--- Tables of the PostgreSQL store, version 2.
+-- Tables of the PostgreSQL store, version 4.
 -- @name stands for the object of that name under the configured schema and prefix.
 -- All times and spans are whole microseconds; times since 1970 by clock_timestamp(). Tokens come from the same clock.
 
@@ -32,6 +32,13 @@ CREATE TABLE IF NOT EXISTS @line (
   solo_inbox text
 ) WITH (fillfactor = 50);
 
+-- The token of the place that has become heavier than it was entered, if there is one; by how much; and the last token that was granted
+-- then: places behind it and up to that one stay granted until they go, and do not count the difference. Since version 4. Processes that
+-- still use version 3 count the whole weight: they are granted later than they might be, and never too early.
+ALTER TABLE @line ADD COLUMN IF NOT EXISTS raised bigint;
+ALTER TABLE @line ADD COLUMN IF NOT EXISTS raised_extra bigint NOT NULL DEFAULT 0;
+ALTER TABLE @line ADD COLUMN IF NOT EXISTS raised_beside bigint NOT NULL DEFAULT 0;
+
 CREATE TABLE IF NOT EXISTS @place (
   line bytea NOT NULL,
   token bigint NOT NULL,
@@ -48,6 +55,9 @@ CREATE TABLE IF NOT EXISTS @place (
   broken boolean NOT NULL DEFAULT false,
   PRIMARY KEY (line, token)
 ) WITH (fillfactor = 70);
+
+-- Counts the changes of its weight: a request with a lower turn is late.
+ALTER TABLE @place ADD COLUMN IF NOT EXISTS turn integer NOT NULL DEFAULT 0;
 
 CREATE INDEX IF NOT EXISTS @bare(place_id) ON @place (id);
 

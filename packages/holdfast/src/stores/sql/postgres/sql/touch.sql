@@ -1,6 +1,6 @@
--- touch_v3(lines, ids) -> for each, `token,ahead,recheck,wanted`, or NULL: gone for good.
+-- touch_v4(lines, ids) -> for each, `token,ahead,recheck,wanted`, or NULL: gone for good.
 --   lines: hex of each name, ids: hex; both joined by commas, in one order.
-CREATE OR REPLACE FUNCTION @touch_v3(p_lines text, p_ids text) RETURNS text[] LANGUAGE plpgsql VOLATILE AS $$
+CREATE OR REPLACE FUNCTION @touch_v4(p_lines text, p_ids text) RETURNS text[] LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   l @line;
   r record;
@@ -34,19 +34,22 @@ BEGIN
   IF v_left = 0 THEN RETURN v_out; END IF;
 
   FOR l IN SELECT * FROM @line WHERE name = ANY (v_lines) AND places > 0 LOOP
-    IF l.lapses_from <= v_now THEN
-      l := @tidy_v3(l, v_now, false);
-      PERFORM @save_v3(l);
-      PERFORM @tell_v3(l, v_now);
+    IF l.lapses_from <= v_now OR l.raised IS NOT NULL THEN
+      l := @tidy_v4(l, v_now, false);
+      PERFORM @save_v4(l);
+      PERFORM @tell_v4(l, v_now);
     END IF;
     UPDATE @place SET lapse = v_now + ttl WHERE line = l.name AND id = ANY (v_ids) AND NOT broken;
     v_granted := '{}';
     FOR r IN
       SELECT u.i, s.* FROM (
         SELECT id, token, weight, granted, broken,
-          sum(weight) OVER w - weight AS ahead,
-          min(lapse) OVER (ORDER BY token ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS lapses,
-          CASE WHEN lead(token) OVER w IS NULL THEN 0 ELSE 1 END AS wanted
+          CASE WHEN token = l.raised THEN sum(weight) FILTER (WHERE token <= l.raised_beside) OVER ()
+            WHEN token BETWEEN l.raised AND l.raised_beside THEN sum(weight) OVER w - l.raised_extra
+            ELSE sum(weight) OVER w END - weight AS ahead,
+          CASE WHEN token = l.raised THEN min(lapse) FILTER (WHERE token <= l.raised_beside AND token <> l.raised) OVER ()
+            ELSE min(lapse) OVER (ORDER BY token ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) END AS lapses,
+          CASE WHEN lead(token) OVER w IS NOT NULL OR l.raised <> token THEN 1 ELSE 0 END AS wanted
         FROM @place WHERE line = l.name WINDOW w AS (ORDER BY token)
       ) s JOIN unnest(v_ids) WITH ORDINALITY u(id, i) ON u.id = s.id WHERE NOT s.broken
     LOOP

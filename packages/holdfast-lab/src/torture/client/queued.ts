@@ -1,0 +1,14 @@
+/** Hears where the store puts those who come: from that answer on nobody who asks later may be served before. */
+import type { Driver } from 'holdfast'
+import { isGranted } from 'holdfast/internal'
+
+/** Told of every place that has to wait, when the answer has come. */
+export function hearQueued(driver: Driver, onQueued: (line: string, exclusive: boolean) => void): Driver {
+  const enter = driver.enter.bind(driver)
+  driver.enter = async (entry, wait) => {
+    const place = await enter(entry, wait)
+    if (place !== null && !isGranted(entry, place)) onQueued(entry.line, entry.weight === entry.capacity)
+    return place
+  }
+  return driver
+}

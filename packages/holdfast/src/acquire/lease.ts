@@ -1,0 +1,143 @@
+/**
+ * This process's side of a place: what the store last said of the place, and until when this process may believe it.
+ */
+import type { Entry, Place, Push, Stop, Wake } from '../contract/driver.ts'
+import { renewMs, usableMs } from '../contract/validity.ts'
+import type { Spec } from './spec.ts'
+
+/** Whoever the place serves at the moment: an acquisition while the place waits, a hold once the place is granted. */
+export interface LeaseListener {
+  /** The store answered: the place lives, and stands here. */
+  placed(place: Place): void
+  /** The store could not be asked. The place may still live. */
+  risked(error: unknown): void
+  /** The place is gone, or must be taken to be: its deadline has passed. */
+  ended(reason: string): void
+  /** The store says that something has changed. */
+  woke(push: Push | undefined): void
+}
+
+export class Lease {
+  readonly entry: Entry
+  /** How long the holder believes in an answer. The store may keep the place for longer (`lockDelayMs`). */
+  term: LeaseTerm
+  listener: LeaseListener
+  /** Whether heartbeats keep the place; a fixed lease has none. */
+  renewed = true
+  /** Whether a caller waits for the place, so that the process must not end. */
+  awaited = false
+  token = 0n
+  sinceMonoMs = 0
+  sinceWallMs = 0
+  /** Whether somebody else may wait for the lock. Nobody does only if the store says so. */
+  wanted = true
+  /** When the store first answered for the place. */
+  enteredAtMs = 0
+  /** A request to enter got no answer: the request may still be on its way, and arrive after the place was left. */
+  doubted = false
+  /** Why the thread that renews has given the place up, if that thread has. */
+  goneReason: string | null = null
+  /** Ends the driver's watch on this place. */
+  stop: Stop | null = null
+
+  // The heartbeat's own marks. A lease is in one list or in none; being in none means that nobody renews it.
+  list: LeaseList | null = null
+  prev: Lease | null = null
+  next: Lease | null = null
+  /** A touch is under way. */
+  busy = false
+  /** Something changed while a touch was under way: the answer may be older than the change. */
+  again = false
+
+  constructor(spec: Spec, id: string, term: LeaseTerm, listener: LeaseListener) {
+    this.entry = entryOf(spec, id)
+    this.term = term
+    this.listener = listener
+  }
+
+  get ttlMs(): number {
+    return this.term.ttlMs
+  }
+
+  /**
+   * For the driver's watch. Made here, since a closure keeps all of its scope: an acquisition would live as long as its
+   * hold.
+   */
+  wake(): Wake {
+    return (push) => this.listener.woke(push)
+  }
+
+  take(place: Place): void {
+    this.token = place.token
+    this.wanted = place.wanted
+    // Another thread may have renewed the place since this answer was made.
+    if (place.since.monoMs < this.sinceMonoMs) return
+    this.sinceMonoMs = place.since.monoMs
+    this.sinceWallMs = place.since.wallMs
+  }
+
+  unwatch(): void {
+    const { stop } = this
+    this.stop = null
+    stop?.()
+  }
+}
+
+/** The store keeps the place for longer than its holder believes in it, if others are to be kept away after a loss. */
+function entryOf({ name, weight, capacity, settings, data }: Spec, id: string): Entry {
+  const { ttlMs, lockDelayMs, minHoldMs } = settings
+  const outlives = lockDelayMs > 0 || minHoldMs > 0
+  return { line: name, id, weight, capacity, ttlMs: ttlMs + lockDelayMs, data, outlives }
+}
+
+/**
+ * Leases in the order of their last renewal. All of a list have one ttl, so the head is both the first to renew and the
+ * first to lapse: one timer serves a hundred thousand holds, and nobody searches.
+ */
+export class LeaseList {
+  head: Lease | null = null
+  tail: Lease | null = null
+
+  insert(lease: Lease): void {
+    // Answers may overtake one another, so the search for the position starts at the end: nearly always the end itself.
+    let after = this.tail
+    while (after !== null && after.sinceMonoMs > lease.sinceMonoMs) after = after.prev
+    const before = after === null ? this.head : after.next
+    lease.list = this
+    lease.prev = after
+    lease.next = before
+    if (after === null) this.head = lease
+    else after.next = lease
+    if (before === null) this.tail = lease
+    else before.prev = lease
+  }
+
+  remove(lease: Lease): void {
+    if (lease.prev === null) this.head = lease.next
+    else lease.prev.next = lease.next
+    if (lease.next === null) this.tail = lease.prev
+    else lease.next.prev = lease.prev
+    lease.list = null
+    lease.prev = null
+    lease.next = null
+  }
+}
+
+/**
+ * The leases of one ttl: those that rest until their next heartbeat, and those for which only the deadline counts now.
+ */
+export class LeaseTerm {
+  readonly ttlMs: number
+  readonly renewMs: number
+  readonly usableMs: number
+  readonly resting: LeaseList = new LeaseList()
+  readonly exposed: LeaseList = new LeaseList()
+  /** Whether the heartbeat knows the term: it forgets one that has nobody in its lists. */
+  isListed = false
+
+  constructor(ttlMs: number) {
+    this.ttlMs = ttlMs
+    this.renewMs = renewMs(ttlMs)
+    this.usableMs = usableMs(ttlMs)
+  }
+}

@@ -1,0 +1,321 @@
+/**
+ * The callers of one process that share a place in a line. The place is handed on among them a bounded number of times
+ * and then goes to the back of the line, so that a busy process can't keep others out.
+ * A strict caller, a reader or a permit has a queue of its own, with one caller in it.
+ */
+import { Acquisition, type Applicant, giveBack } from './acquisition.ts'
+import type { Core } from './core.ts'
+import { channels } from '../contract/events.ts'
+import { AcquireTimeoutError, type HoldfastError, StoreUnreachableError } from '../contract/errors.ts'
+import { Handle } from '../hold/handle.ts'
+import { Hold, ISSUE_MAX, type Issuer } from '../hold/hold.ts'
+import { KeptPlace } from './kept.ts'
+import type { Cancel } from '../contract/runtime.ts'
+import type { Lease } from './lease.ts'
+import type { Spec } from './spec.ts'
+import { WantedWatch } from './wanted.ts'
+import { type Waiter, WaiterList } from './waiter.ts'
+
+const OURS = Promise.resolve(true)
+/** How long a queue without callers goes on hearing of others. */
+const REST_MS = 5_000
+
+/** The callers of one line in this process that have something in common. */
+export interface Callers {
+  /** There are neither callers nor a hold. */
+  readonly isIdle: boolean
+  /**
+   * Whether further callers find this queue by name. A queue of one caller is never listed; an idle one may be
+   * forgotten.
+   */
+  isListed: boolean
+  add(waiter: Waiter): void
+  /** Rejects all callers and gives everything back. */
+  close(error: HoldfastError): Promise<void>
+}
+
+export class LocalQueue implements Callers, Applicant, Issuer {
+  readonly #core: Core
+  readonly #spec: Spec
+  isListed = false
+  readonly #waiters = new WaiterList()
+  /**
+   * Those that asked for a single try while the store had not answered yet: nobody knows whether others hold the line.
+   */
+  #tries: WaiterList | null = null
+  #acquisition: Acquisition | null = null
+  #hold: Hold | null = null
+  #firstGrantAt = 0
+  /** How long a place stays here after a release; 0: not at all. */
+  readonly #keepMs: number
+  #kept: KeptPlace | null = null
+  /** Hears of others that want the lock, as long as a place may be kept. */
+  #wantedWatch: WantedWatch | null = null
+  #cancelRest: Cancel | null = null
+
+  constructor(core: Core, spec: Spec) {
+    this.#core = core
+    this.#spec = spec
+    this.#keepMs = spec.shareKey === null ? 0 : spec.settings.keepMs
+  }
+
+  get isIdle(): boolean {
+    return this.#isFree && this.#wantedWatch === null
+  }
+
+  get #isFree(): boolean {
+    return this.#acquisition === null && this.#hold === null && this.#kept === null
+  }
+
+  add(waiter: Waiter): void {
+    if (this.#kept === null) {
+      this.#add(waiter, null)
+      return
+    }
+    const kept = this.#kept
+    this.#kept = null
+    kept.end()
+    if (kept.isUsable) this.#issue(kept.lease, kept.counter + 1, waiter)
+    // First it goes: a single try must not be refused because of a place of our own.
+    else this.#add(waiter, giveBack(this.#core, kept.lease))
+  }
+
+  /** `after`: what must have settled before the store is asked. */
+  #add(waiter: Waiter, after: Promise<unknown> | null): void {
+    const { wish } = waiter
+    const isBusy = !this.#isFree
+    if (isBusy && wish.waitMs === 0) {
+      if (this.#acquisition === null || this.#acquisition.outage === null) waiter.resolve(null)
+      else this.#try(waiter)
+      return
+    }
+    if (isBusy && channels.waiting.hasSubscribers) this.#tellWaiting()
+    this.#waiters.push(waiter)
+    if (wish.signal !== null || wish.waitMs !== Number.POSITIVE_INFINITY) {
+      waiter.arm((why) => this.#gaveUp(waiter, why))
+    }
+    if (!isBusy) this.#start(wish.waitMs !== 0, after)
+  }
+
+  /** Begins with a place that was granted outside: taken together with others, or handed on by another process. */
+  admit(lease: Lease, counter: number, owner: object | symbol | null): Handle {
+    this.#firstGrantAt = lease.sinceMonoMs
+    const hold = new Hold(this.#core, this, this.#spec, lease, counter, owner)
+    this.#hold = hold
+    hold.begin(lease.sinceMonoMs, 0)
+    if (owner !== null) this.#core.owners.remember(hold)
+    return new Handle(hold, this.#spec, null)
+  }
+
+  granted(lease: Lease): void {
+    this.#acquisition = null
+    this.#firstGrantAt = lease.sinceMonoMs
+    const waiter = this.#waiters.shift() ?? this.#tries?.shift() ?? null
+    if (waiter === null) {
+      void giveBack(this.#core, lease)
+      this.#rest()
+    } else {
+      this.#issue(lease, 0, waiter)
+    }
+    this.#refuseTries()
+  }
+
+  blocked(): void {
+    if (this.#tries === null) return
+    this.#refuseTries()
+    this.#cancelUnwanted()
+  }
+
+  refused(): void {
+    this.#acquisition = null
+    // The one that asked for a single try came first, unless it was aborted meanwhile; those behind it are patient.
+    if (this.#waiters.first?.wish.waitMs === 0) this.#waiters.shift()?.resolve(null)
+    this.#refuseTries()
+    if (this.#waiters.count > 0) this.#start(true)
+    else this.#rest()
+  }
+
+  failed(error: HoldfastError): void {
+    this.#acquisition = null
+    this.#waiters.rejectAll(error)
+    this.#tries?.rejectAll(error)
+    this.#tries = null
+    this.#rest()
+  }
+
+  takeBack(hold: Hold): Promise<boolean> {
+    const { lease } = hold
+    this.#hold = null
+    if (this.#mayHandOn(hold)) {
+      const waiter = this.#waiters.shift()
+      if (waiter !== null) {
+        this.#issue(lease, hold.counter + 1, waiter)
+        return OURS
+      }
+    }
+    if (this.#mayKeep(hold)) {
+      this.#kept = new KeptPlace(this.#core, lease, hold.counter, this.#keepMs, (kept, live) => this.#letGo(kept, live))
+      return OURS
+    }
+    // Enter first, then leave: the next place then stands in line by the time this one is gone.
+    if (this.#waiters.count > 0) this.#start(true)
+    else this.#rest()
+    return giveBack(this.#core, lease, hold.lingerMs)
+  }
+
+  forget(hold: Hold): void {
+    if (this.#hold !== hold) return
+    this.#hold = null
+    if (this.#waiters.count > 0) this.#start(true)
+    else this.#rest()
+  }
+
+  /** Rejects all callers and gives everything back. */
+  async close(error: HoldfastError): Promise<void> {
+    this.#acquisition?.cancel()
+    this.failed(error)
+    this.#endWatch()
+    const [hold, kept] = [this.#hold, this.#kept]
+    this.#hold = null
+    this.#kept = null
+    kept?.end()
+    if (kept !== null) await giveBack(this.#core, kept.lease)
+    if (hold === null) return
+    hold.close()
+    await giveBack(this.#core, hold.lease, hold.lingerMs)
+  }
+
+  #start(wait: boolean, after: Promise<unknown> | null = null): void {
+    const acquisition = new Acquisition(this.#core, this.#spec, wait, this)
+    this.#acquisition = acquisition
+    if (this.#keepMs === 0) acquisition.start()
+    else void Promise.all([after, this.#watchWanted()]).then(() => acquisition.start())
+  }
+
+  /** In force before the store is asked: who came earlier is in the answer, who comes later is told. */
+  #watchWanted(): Promise<boolean> {
+    this.#wantedWatch ??= new WantedWatch(this.#core, this.#spec.name, () => this.#changed())
+    return this.#wantedWatch.start()
+  }
+
+  /** Something has changed in the line. */
+  #changed(): void {
+    if (this.#kept !== null) this.#kept.changed()
+    else if (this.#hold !== null && !this.#hold.lease.wanted) this.#core.heartbeat.look(this.#hold.lease)
+  }
+
+  #letGo(kept: KeptPlace, live: boolean): void {
+    if (this.#kept !== kept) return
+    this.#kept = null
+    kept.end()
+    if (live) {
+      void giveBack(this.#core, kept.lease)
+    } else {
+      kept.lease.unwatch()
+      this.#core.cleanup.drop(kept.lease)
+    }
+    this.#rest()
+  }
+
+  /** Nobody else wants the place, and whoever comes will be heard. */
+  #isUnwanted(lease: Lease): boolean {
+    return this.#keepMs > 0 && !lease.wanted && this.#wantedWatch?.isInForce === true
+  }
+
+  #mayKeep({ lease, counter }: Hold): boolean {
+    return this.#isUnwanted(lease) && this.#waiters.count === 0 && counter < ISSUE_MAX && this.#isFresh(lease)
+  }
+
+  /** Enough of the lease is left for the next one to work with. */
+  #isFresh(lease: Lease): boolean {
+    const { heartbeat } = this.#core
+    return heartbeat.leftMs(lease) >= lease.ttlMs / 3 && !heartbeat.isDoubtful(lease)
+  }
+
+  #issue(lease: Lease, counter: number, waiter: Waiter): void {
+    const { spec, wish } = waiter
+    const hold = new Hold(this.#core, this, spec, lease, counter, wish.owner)
+    this.#hold = hold
+    if (channels.acquired.hasSubscribers) hold.begin(waiter.sinceMs(lease.sinceMonoMs), counter)
+    if (wish.owner !== null) this.#core.owners.remember(hold)
+    waiter.resolve(new Handle(hold, spec, null))
+  }
+
+  /** Bounded by count and by one ttl while others may wait, and only with enough of the lease left. */
+  #mayHandOn(hold: Hold): boolean {
+    if (this.#waiters.count === 0) return false
+    const { ttlMs, handovers } = this.#spec.settings
+    const isUnwanted = this.#isUnwanted(hold.lease)
+    if (hold.counter >= (isUnwanted ? ISSUE_MAX : handovers)) return false
+    if (!isUnwanted && this.#core.runtime.now() - this.#firstGrantAt >= ttlMs) return false
+    return this.#isFresh(hold.lease)
+  }
+
+  /** Waits for the answer to what another caller has asked, and no longer than a try of its own would. */
+  #try(waiter: Waiter): void {
+    this.#tries ??= new WaiterList()
+    this.#tries.push(waiter)
+    const limitMs = Math.min(this.#core.connectTimeoutMs, this.#spec.settings.ttlMs)
+    waiter.arm((why) => this.#gaveUp(waiter, why, limitMs), limitMs)
+  }
+
+  #refuseTries(): void {
+    const tries = this.#tries
+    this.#tries = null
+    tries?.refuseAll()
+  }
+
+  #gaveUp(waiter: Waiter, why: 'time' | 'signal', limitMs: number = waiter.wish.waitMs): unknown {
+    const outage = this.#acquisition?.outage ?? null
+    this.#cancelUnwanted()
+    return why === 'signal' ? waiter.wish.signal?.reason : gaveUp(waiter, limitMs, outage)
+  }
+
+  /** Nobody waits for the acquisition any more. */
+  #cancelUnwanted(): void {
+    if (this.#acquisition === null || this.#waiters.count > 0 || (this.#tries?.count ?? 0) > 0) return
+    this.#acquisition.cancel()
+    this.#acquisition = null
+    if (this.#hold === null) this.#rest()
+  }
+
+  #tellWaiting(): void {
+    const { source, name } = this.#spec
+    channels.waiting.publish({ ...source, lock: name, position: this.#waiters.count + 1, where: 'process' })
+  }
+
+  #rest(): void {
+    if (!this.isListed) this.#core.forget(this)
+    // Most locks are used again soon: to begin a watch anew costs a call.
+    else if (this.#wantedWatch !== null)
+      this.#cancelRest ??= this.#core.runtime.after(REST_MS, () => this.#rested(), false)
+  }
+
+  #rested(): void {
+    this.#cancelRest = null
+    if (this.#isFree) this.#endWatch()
+    else this.#rest()
+  }
+
+  #endWatch(): void {
+    this.#cancelRest?.()
+    this.#cancelRest = null
+    this.#wantedWatch?.end()
+    this.#wantedWatch = null
+  }
+}
+
+/** What a caller gets whose time is up. Never confuse "somebody holds it" with "nobody could be asked". */
+export function gaveUp({ spec: { name } }: Waiter, limitMs: number, outage: unknown): HoldfastError {
+  if (outage === null) return timedOut(name, limitMs)
+  const message = `lock ${JSON.stringify(name)}: the store did not answer within ${limitMs} ms`
+  return new StoreUnreachableError(message, { line: name, cause: outage })
+}
+
+export function timedOut(name: string, waitMs: number): AcquireTimeoutError {
+  const message =
+    waitMs === 0
+      ? `lock ${JSON.stringify(name)} is held by others, and waitMs is 0`
+      : `lock ${JSON.stringify(name)} stayed held by others for ${waitMs} ms`
+  return new AcquireTimeoutError(message, { line: name })
+}

@@ -1,0 +1,140 @@
+/**
+ * From reading to writing without letting go. The reader's own place becomes heavier, in one step of the store: from
+ * then on nobody else is granted, and those that are granted already are waited for. One place stays one place: a
+ * writer X that waits behind the reader, and a reader R behind X, wait for it as they did before.
+ */
+import { type Entry, isGranted, type Place } from '../contract/driver.ts'
+import type { Core } from './core.ts'
+import { diagnostics } from '../contract/events.ts'
+import { StoreUnreachableError, UnsupportedError } from '../contract/errors.ts'
+import type { Hold } from '../hold/hold.ts'
+import type { Lease, LeaseListener } from './lease.ts'
+import { isTransient } from '../contract/transient.ts'
+
+const PAUSE_MS = 50
+const PAUSE_MS_MAX = 1_000
+/** Where the store wakes nobody. */
+const POLL_MS = 250
+
+export class Raise implements LeaseListener {
+  readonly #core: Core
+  readonly #hold: Hold
+  readonly #lease: Lease
+  readonly #heavy: Entry
+  readonly #light: Entry
+  /** Rises with every change of mind, so that a request that comes late changes nothing. */
+  #turn = 0
+  #wake = (): void => {}
+  /** Why the store is silent, while it is. */
+  #outage: unknown = null
+
+  constructor(core: Core, hold: Hold, weight: number) {
+    this.#core = core
+    this.#hold = hold
+    this.#lease = hold.lease
+    this.#light = hold.lease.entry
+    this.#heavy = { ...hold.lease.entry, weight }
+  }
+
+  /** Waits until writing is safe; `wait` pauses, and throws when the caller wants to wait no longer. */
+  async begin(wait: (ms: number, until: Promise<void>) => Promise<void>): Promise<void> {
+    const turn = ++this.#turn
+    this.#lease.listener = this
+    try {
+      for (;;) {
+        this.#core.assertOpen()
+        const changed = new Promise<void>((resolve) => {
+          this.#wake = resolve
+        })
+        const place = await this.#ask(this.#heavy, turn)
+        if (place !== null && isGranted(this.#heavy, place)) return
+        await wait(this.#pauseMs(place), changed)
+      }
+    } catch (error) {
+      // The step may have been made, and may still be on its way: nobody behind would ever be served.
+      if (this.#hold.live) await this.end()
+      throw error
+    } finally {
+      if (this.#lease.listener === this) this.#lease.listener = this.#hold
+    }
+  }
+
+  /**
+   * Back to reading. Settles when the store has been asked once, and goes on by itself if that failed; never rejects.
+   */
+  end(): Promise<void> {
+    return this.#lower(++this.#turn, PAUSE_MS)
+  }
+
+  /** Until the store has confirmed it, or the hold is over. A later change of mind has a turn of its own. */
+  async #lower(turn: number, pauseMs: number): Promise<void> {
+    try {
+      if ((await this.#ask(this.#light, turn)) !== null) return
+    } catch (error) {
+      diagnostics.failed(this.#light.line, error)
+    }
+    const { runtime } = this.#core
+    const again = (): void => {
+      if (this.#turn === turn && this.#hold.live && !this.#core.isClosing) {
+        void this.#lower(turn, Math.min(pauseMs * 2, PAUSE_MS_MAX))
+      }
+    }
+    runtime.after(pauseMs * (0.5 + runtime.random()), again, false)
+  }
+
+  /** What to tell a caller whose time is up: never confuse "readers stayed" with "nobody could be asked". */
+  unreachable(waitMs: number): StoreUnreachableError | null {
+    if (this.#outage === null) return null
+    const { line } = this.#light
+    const message = `lock ${JSON.stringify(line)}: the store did not answer within ${waitMs} ms; this hold still reads`
+    return new StoreUnreachableError(message, { line, cause: this.#outage })
+  }
+
+  /** null: there was no answer, or the place is gone; the heartbeat finds out which, and tells the hold. */
+  async #ask(entry: Entry, turn: number): Promise<Place | null> {
+    const { driver, heartbeat } = this.#core
+    if (driver.reweigh === undefined) throw cannotUpgrade(this.#core, entry.line)
+    try {
+      const place = await driver.reweigh(entry, turn)
+      this.#outage = null
+      if (place === null) heartbeat.look(this.#lease)
+      return place
+    } catch (error) {
+      if (!isTransient(error)) throw error
+      this.#outage = error
+      return null
+    }
+  }
+
+  /** A wake-up may be lost: the next look comes with the heartbeat at the latest. */
+  #pauseMs(place: Place | null): number {
+    if (place === null) return PAUSE_MS
+    const heartbeatMs = this.#lease.term.renewMs
+    const pollMs = this.#core.driver.traits.push === 'none' ? Math.min(heartbeatMs, POLL_MS) : heartbeatMs
+    return place.recheckMs === null ? pollMs : Math.min(pollMs, place.recheckMs + 1)
+  }
+
+  placed(place: Place): void {
+    this.#hold.placed(place)
+  }
+
+  risked(error: unknown): void {
+    this.#hold.risked(error)
+  }
+
+  ended(reason: string): void {
+    this.#hold.ended(reason)
+    this.#wake()
+  }
+
+  /** Only a new answer counts: the push may be older than the raise. */
+  woke(): void {
+    this.#hold.woke(undefined)
+    this.#wake()
+  }
+}
+
+export function cannotUpgrade({ driver }: Core, line: string): UnsupportedError {
+  const message = `an upgradeable read lock can't be kept on ${driver.name}: ${driver.traits.safety}`
+  return new UnsupportedError(message, { line })
+}

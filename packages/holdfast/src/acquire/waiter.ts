@@ -1,0 +1,179 @@
+/**
+ * One caller of acquire or tryAcquire: settles once, by a grant, a refusal, an error, its time limit, or its signal.
+ */
+import { onAbort } from '../contract/aborts.ts'
+import type { Handle } from '../hold/handle.ts'
+import type { Wish } from '../contract/options.ts'
+import { AcquireTimeoutError } from '../contract/errors.ts'
+import { channels, type GoneEvent } from '../contract/events.ts'
+import type { Cancel } from '../contract/runtime.ts'
+import type { Core } from './core.ts'
+import type { Spec } from './spec.ts'
+
+/** Told that a caller has gone; makes the error that the caller gets. */
+export type GiveUp = (why: 'time' | 'signal') => unknown
+
+export class Waiter {
+  readonly spec: Spec
+  readonly wish: Wish
+  /** Whether the caller lets go by itself, at the end of the work given to `using`. */
+  readonly scoped: boolean
+  settled = false
+  /** Known only while somebody listens. */
+  readonly askedAtMs: number | null
+  // The marks of the list that the waiter stands in.
+  list: WaiterList | null = null
+  prev: Waiter | null = null
+  next: Waiter | null = null
+  readonly #core: Core
+  readonly #resolve: (handle: Handle | null) => void
+  readonly #reject: (reason: unknown) => void
+  #giveUp: GiveUp | null = null
+  #cancelTimer: Cancel | null = null
+  /** Ends the listening to its signal. */
+  #forget: (() => void) | null = null
+
+  constructor(
+    core: Core,
+    spec: Spec,
+    wish: Wish,
+    resolve: (handle: Handle | null) => void,
+    reject: (reason: unknown) => void,
+    scoped = false,
+  ) {
+    this.spec = spec
+    this.wish = wish
+    this.scoped = scoped
+    this.#core = core
+    this.#resolve = resolve
+    this.#reject = reject
+    this.askedAtMs = areWaitsWatched() ? core.runtime.now() : null
+    if (channels.requested.hasSubscribers) {
+      channels.requested.publish({ ...spec.source, lock: spec.name, waitMs: wish.waitMs })
+    }
+  }
+
+  /** Since when the caller waits, if that was noted. */
+  sinceMs(otherwise: number): number {
+    return this.askedAtMs ?? otherwise
+  }
+
+  /** Arms the time limit and the signal. A waiter that changes queues keeps its first time limit. */
+  arm(giveUp: GiveUp, limitMs: number = this.wish.waitMs): void {
+    const isArmed = this.#giveUp !== null
+    this.#giveUp = giveUp
+    if (isArmed) return
+    const { signal } = this.wish
+    if (signal !== null) {
+      this.#forget = onAbort(signal, () => this.#leave('signal'))
+    }
+    if (limitMs !== Number.POSITIVE_INFINITY && limitMs > 0) {
+      this.#cancelTimer = this.#core.runtime.after(limitMs, () => this.#leave('time'), true)
+    }
+  }
+
+  resolve(handle: Handle | null): void {
+    this.#settle()
+    if (handle === null && channels.refused.hasSubscribers) channels.refused.publish(this.#gone())
+    this.#resolve(handle)
+  }
+
+  reject(reason: unknown): void {
+    this.#settle()
+    this.#tellFailed(reason)
+    this.#reject(reason)
+  }
+
+  #leave(why: 'time' | 'signal'): void {
+    if (this.settled) return
+    this.#settle()
+    const reason = this.#giveUp?.(why)
+    if (why === 'time') this.#tellFailed(reason)
+    else if (channels.aborted.hasSubscribers) channels.aborted.publish(this.#gone())
+    this.#reject(reason)
+  }
+
+  #tellFailed(error: unknown): void {
+    if (error instanceof AcquireTimeoutError) {
+      if (channels['timed-out'].hasSubscribers) channels['timed-out'].publish(this.#gone())
+    } else if (channels.failed.hasSubscribers) {
+      channels.failed.publish({ ...this.#gone(), error })
+    }
+  }
+
+  #gone(): GoneEvent {
+    const now = this.#core.runtime.now()
+    return { ...this.spec.source, lock: this.spec.name, waitedMs: now - this.sinceMs(now) }
+  }
+
+  #settle(): void {
+    this.settled = true
+    this.list?.remove(this)
+    this.#cancelTimer?.()
+    this.#forget?.()
+  }
+}
+
+/** Whether anybody wants to know how a wait ended: only then the time of its beginning is noted. */
+function areWaitsWatched(): boolean {
+  return (
+    channels.acquired.hasSubscribers ||
+    channels.refused.hasSubscribers ||
+    channels['timed-out'].hasSubscribers ||
+    channels.aborted.hasSubscribers ||
+    channels.failed.hasSubscribers
+  )
+}
+
+/** Callers in the order in which they came. A caller that gives up is taken out at once: its turn may be far away. */
+export class WaiterList {
+  #first: Waiter | null = null
+  #last: Waiter | null = null
+  #count = 0
+
+  get count(): number {
+    return this.#count
+  }
+
+  get first(): Waiter | null {
+    return this.#first
+  }
+
+  push(waiter: Waiter): void {
+    waiter.prev = this.#last
+    if (this.#last === null) this.#first = waiter
+    else this.#last.next = waiter
+    this.#last = waiter
+    waiter.list = this
+    this.#count++
+  }
+
+  shift(): Waiter | null {
+    const waiter = this.#first
+    if (waiter !== null) this.remove(waiter)
+    return waiter
+  }
+
+  rejectAll(reason: unknown): void {
+    for (let waiter = this.shift(); waiter !== null; waiter = this.shift()) waiter.reject(reason)
+  }
+
+  /** Others hold the lock, and none of these wants to wait. */
+  refuseAll(): void {
+    for (let waiter = this.shift(); waiter !== null; waiter = this.shift()) waiter.resolve(null)
+  }
+
+  remove(waiter: Waiter): void {
+    if (waiter.list !== this) return
+    if (waiter.prev === null) this.#first = waiter.next
+    else waiter.prev.next = waiter.next
+    if (waiter.next === null) this.#last = waiter.prev
+    else waiter.next.prev = waiter.prev
+    // A dead caller that has grown old must not keep a young one alive: at 256 locks the collector's work was half of
+    // all.
+    waiter.prev = null
+    waiter.next = null
+    waiter.list = null
+    this.#count--
+  }
+}

@@ -1,0 +1,57 @@
+/** Picks the command of a command line, and loads nothing but that. */
+import { UsageError } from '../contract/errors.ts'
+import { parseArgs } from './args.ts'
+import type { Command } from './command.ts'
+import { EXIT, errorExit, errorText } from './exit.ts'
+import { nearest } from './nearest.ts'
+import { complain, debug, print } from './output.ts'
+
+export interface CommandLine {
+  /** What people type, for messages. */
+  readonly name: string
+  readonly help: string
+  readonly version: () => string
+  readonly commands: Readonly<Record<string, () => Promise<Command>>>
+}
+
+/** Runs what was typed, and answers the exit code; what goes wrong is told, never thrown. */
+export async function dispatch(line: CommandLine, args: readonly string[]): Promise<number> {
+  try {
+    return await execute(line, args)
+  } catch (error) {
+    complain(errorText(error))
+    debug(error)
+    return errorExit(error)
+  }
+}
+
+async function execute(line: CommandLine, args: readonly string[]): Promise<number> {
+  const [first, ...rest] = args
+  if (first === undefined) throw new UsageError(`there is no command given; see ${line.name} --help`)
+  if (first === '--version') {
+    print(line.version())
+    return EXIT.ok
+  }
+  const [asked] = rest
+  if (first === '--help' || first === '-h' || (first === 'help' && asked === undefined)) {
+    print(line.help)
+    return EXIT.ok
+  }
+  if (first === 'help') {
+    print((await load(line, asked as string)).help)
+    return EXIT.ok
+  }
+  const command = await load(line, first)
+  const given = parseArgs(command.syntax, rest)
+  if (!given.help) return command.execute(given)
+  print(command.help)
+  return EXIT.ok
+}
+
+function load({ name, commands }: CommandLine, asked: string): Promise<Command> {
+  const found = Object.hasOwn(commands, asked) ? commands[asked] : undefined
+  if (found !== undefined) return found()
+  const meant = nearest(asked, [...Object.keys(commands), 'help', '--help', '--version'])
+  const hint = meant === null ? '; see' : `; did you mean ${meant}? See`
+  throw new UsageError(`there is no command ${JSON.stringify(asked.slice(0, 40))}${hint} ${name} --help`)
+}

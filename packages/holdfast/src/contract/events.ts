@@ -1,0 +1,174 @@
+/**
+ * What happens to locks, told by node:diagnostics_channel. Whoever publishes asks `hasSubscribers` first: nothing is made
+ * while nobody listens. docs/events.md is the reference.
+ */
+import { channel } from 'node:diagnostics_channel'
+
+/** Where an event comes from. */
+export interface EventSource {
+  /** The kind of store, as `redis`. */
+  readonly store: string
+  /** Counts the Holdfast instances of this process, from 1. */
+  readonly instance: number
+}
+
+/** What every event about one lock says. */
+export interface LockEvent extends EventSource {
+  readonly lock: string
+}
+
+/** A caller asks for a lock. */
+export interface RequestedEvent extends LockEvent {
+  /** How long the caller is ready to wait; 0 is one try. */
+  readonly waitMs: number
+}
+
+/** A caller has to wait. */
+export interface WaitingEvent extends LockEvent {
+  /** In the store: the weight of all in front. In this process: how many callers are in front. */
+  readonly position: number
+  readonly where: 'store' | 'process'
+}
+
+/** A hold begins; once for a hold and all its re-entries. */
+export interface AcquiredEvent extends LockEvent {
+  readonly token: bigint
+  readonly waitedMs: number
+  /** `store`: the store gave it. `process`: another caller of this process handed it over, without asking the store. */
+  readonly by: 'store' | 'process'
+}
+
+/** A caller has gone without the lock. */
+export interface GoneEvent extends LockEvent {
+  readonly waitedMs: number
+}
+
+/** A caller got an error: the store does not answer, refuses, or the instance was closed. */
+export interface FailedEvent extends GoneEvent {
+  readonly error: unknown
+}
+
+/** The store answered one heartbeat, or did not. */
+export interface RenewedEvent extends EventSource {
+  /** The locks whose leases were renewed in this one request. */
+  readonly locks: readonly string[]
+  readonly durationMs: number
+  /** Absent when the store answered. */
+  readonly error?: unknown
+}
+
+/** A renewal has failed; the lease still runs. */
+export interface AtRiskEvent extends LockEvent {
+  readonly token: bigint
+  readonly remainingMs: number
+  readonly error: unknown
+}
+
+/** A hold ended without being released. */
+export interface LostEvent extends LockEvent {
+  readonly token: bigint
+  readonly heldMs: number
+  readonly reason: string
+}
+
+/** A hold was released or exported, or its instance was closed. */
+export interface ReleasedEvent extends LockEvent {
+  readonly token: bigint
+  readonly heldMs: number
+}
+
+/** This process has broken a lock. */
+export interface BrokenEvent extends LockEvent {
+  /** Whether others were served at once. */
+  readonly now: boolean
+  /** How many holders it was taken from. */
+  readonly holders: number
+}
+
+/** A candidate leads from now on. */
+export interface ElectedEvent extends LockEvent {
+  readonly token: bigint
+  readonly value: string
+}
+
+/** A leader leads no more: it resigned, its work ended, or it lost the election's lock. */
+export interface ResignedEvent extends LockEvent {
+  readonly token: bigint
+}
+
+/** A rate limit said no. */
+export interface LimitedEvent extends EventSource {
+  readonly limiter: string
+  readonly key: string
+  readonly retryMs: number
+  /** The key is shut for a time, because its caller went on asking. */
+  readonly shut: boolean
+}
+
+/** A guard refused a token that is older than one it has seen. */
+export interface FenceRefusedEvent {
+  /** What the guard protects. */
+  readonly resource: string
+  readonly given: bigint
+  readonly newest: bigint
+}
+
+/** Something failed in the background, and nobody could be told by a rejection. */
+export interface ErrorEvent {
+  /** The lock, job or limiter it happened to. */
+  readonly lock: string
+  readonly error: unknown
+}
+
+/** The channels and what they carry: subscribe to `holdfast:acquired` and so on. */
+export interface Events {
+  readonly requested: RequestedEvent
+  readonly waiting: WaitingEvent
+  readonly acquired: AcquiredEvent
+  readonly refused: GoneEvent
+  readonly 'timed-out': GoneEvent
+  readonly aborted: GoneEvent
+  readonly failed: FailedEvent
+  readonly renewed: RenewedEvent
+  readonly 'at-risk': AtRiskEvent
+  readonly lost: LostEvent
+  readonly released: ReleasedEvent
+  readonly broken: BrokenEvent
+  readonly elected: ElectedEvent
+  readonly resigned: ResignedEvent
+  readonly limited: LimitedEvent
+  readonly 'fence-refused': FenceRefusedEvent
+  readonly error: ErrorEvent
+}
+
+/** A channel that takes one kind of event. */
+export interface EventChannel<E> {
+  readonly hasSubscribers: boolean
+  publish(event: E): void
+}
+
+export const channels: { readonly [K in keyof Events]: EventChannel<Events[K]> } = {
+  requested: channel('holdfast:requested'),
+  waiting: channel('holdfast:waiting'),
+  acquired: channel('holdfast:acquired'),
+  refused: channel('holdfast:refused'),
+  'timed-out': channel('holdfast:timed-out'),
+  aborted: channel('holdfast:aborted'),
+  failed: channel('holdfast:failed'),
+  renewed: channel('holdfast:renewed'),
+  'at-risk': channel('holdfast:at-risk'),
+  lost: channel('holdfast:lost'),
+  released: channel('holdfast:released'),
+  broken: channel('holdfast:broken'),
+  elected: channel('holdfast:elected'),
+  resigned: channel('holdfast:resigned'),
+  limited: channel('holdfast:limited'),
+  'fence-refused': channel('holdfast:fence-refused'),
+  error: channel('holdfast:error'),
+}
+
+export const diagnostics = {
+  failed(lock: string, error: unknown): void {
+    if (channels.error.hasSubscribers) channels.error.publish({ lock, error })
+  },
+}

@@ -1,0 +1,123 @@
+/** Giving places up: at once, or with a time that they outlast their owner. */
+import type { Entry } from '../../contract/driver.ts'
+import type { Batches } from './batch.ts'
+import { brokenValue, readPlaceValue } from './place-value.ts'
+import type { EtcdClient, KeyValue, RequestOp } from '../../clients/etcd/index.ts'
+import { findPlaces } from './finding.ts'
+import type { Keys } from './keys.ts'
+import { lastBeside, type Raise, raiseValue, readRaise } from './raise.ts'
+import type { OwnPlace } from './places.ts'
+
+/** Leaves a place of this process. True: it was there, and now it is gone for certain. */
+export async function leavePlace(
+  client: EtcdClient,
+  keys: Keys,
+  batches: Batches,
+  standing: OwnPlace,
+  timeoutMs: number,
+): Promise<boolean> {
+  const { entry, token, modRevision, raise } = standing
+  const { key } = standing.slot
+  if (token !== 0n) {
+    const compare = [{ target: 'mod', result: '=', key, modRevision }] as const
+    const success = raise === null ? [{ deleteRange: { key } }] : removal(keys, entry.line, { key }, raise)
+    const { succeeded } = await batches.send(entry.line, { compare, success }, timeoutMs)
+    if (succeeded) return true
+  }
+  // Gone; or written anew since, by a request of its own that got no answer; or broken; or handed on: then it is another's.
+  await removeOwn(client, keys, entry, key)
+  return false
+}
+
+/** The same, but the place stays for a while. */
+export async function outlastPlace(
+  client: EtcdClient,
+  keys: Keys,
+  { entry, slot: { key } }: OwnPlace,
+  afterMs: number,
+): Promise<void> {
+  const { kv, raise } = await see(client, keys, entry, key)
+  await outlast(client, keys, entry, kv, raise, afterMs)
+}
+
+/** Leaves a place that this process knows by its id only. */
+export async function leaveById(client: EtcdClient, keys: Keys, entry: Entry, afterMs: number): Promise<void> {
+  const [found] = await findPlaces(client, keys, [entry])
+  if (found === undefined) return
+  if (afterMs === 0) return removeOwn(client, keys, entry, found.kv.key)
+  const { kv, raise } = await see(client, keys, entry, found.kv.key)
+  await outlast(client, keys, entry, kv, raise, afterMs)
+}
+
+/** What goes with a place. */
+export function removal(keys: Keys, line: string, { key }: Pick<KeyValue, 'key'>, raise: Raise | null): RequestOp[] {
+  const place: RequestOp = { deleteRange: { key } }
+  return raise === null ? [place] : [place, { deleteRange: { key: keys.raised(line) } }]
+}
+
+/** Puts a place on another lease, and with it what makes it heavier; `kvs` is the line, where it is known. */
+export function move(
+  keys: Keys,
+  line: string,
+  { key, value, lease }: Pick<KeyValue, 'key' | 'value' | 'lease'>,
+  raise: Raise | null,
+  kvs: readonly KeyValue[] | null,
+): RequestOp[] {
+  const place: RequestOp = { put: { key, value, lease } }
+  if (raise === null) return [place]
+  const beside = raise.beside ?? (kvs === null ? null : lastBeside(keys, kvs, raise))
+  return [place, { put: { key: keys.raised(line), value: raiseValue({ ...raise, beside }), lease } }]
+}
+
+/** The key as it stands, and what makes that place heavier. */
+async function see(
+  client: EtcdClient,
+  keys: Keys,
+  { line, capacity }: Entry,
+  key: Uint8Array,
+): Promise<{ readonly kv: KeyValue | undefined; readonly raise: Raise | null }> {
+  const mark: RequestOp[] = capacity === 1 ? [] : [{ range: { key: keys.raised(line) } }]
+  const { responses } = await client.txn({ success: [{ range: { key } }, ...mark] })
+  const [kv, marked] = responses.map(({ range }) => range?.kvs[0])
+  const raise = readRaise(marked)
+  return { kv, raise: raise !== null && raise.token === kv?.createRevision ? raise : null }
+}
+
+/**
+ * Removes the place of this entry, whatever revision it has by now. One that was broken stays: it weighs until its lease has
+ * run out, since what its holder was doing may still go on.
+ */
+async function removeOwn(client: EtcdClient, keys: Keys, entry: Entry, key: Uint8Array): Promise<void> {
+  for (;;) {
+    const { kv, raise } = await see(client, keys, entry, key)
+    if (kv === undefined) return
+    const { id, broken } = readPlaceValue(kv.value)
+    if (id !== entry.id || broken) return
+    const compare = [{ target: 'mod', result: '=', key, modRevision: kv.modRevision }] as const
+    if ((await client.txn({ compare, success: removal(keys, entry.line, kv, raise) })).succeeded) return
+  }
+}
+
+/**
+ * Lets a place stand for `afterMs` more; like a broken one, it is renewed by nobody, and it belongs to nobody: were it
+ * left a second time it would go early. Nothing happens if it is gone, was broken, or is another's.
+ */
+async function outlast(
+  client: EtcdClient,
+  keys: Keys,
+  entry: Entry,
+  kv: KeyValue | undefined,
+  raise: Raise | null,
+  afterMs: number,
+): Promise<void> {
+  if (kv === undefined) return
+  const place = readPlaceValue(kv.value)
+  if (place.id !== entry.id || place.broken) return
+  const { key, modRevision } = kv
+  const { id: lease } = await client.lease.grant({ ttlS: Math.ceil(afterMs / 1_000) })
+  const { succeeded } = await client.txn({
+    compare: [{ target: 'mod', result: '=', key, modRevision }],
+    success: move(keys, entry.line, { key, value: brokenValue({ ...place, id: '' }), lease }, raise, null),
+  })
+  if (!succeeded) await client.lease.revoke(lease)
+}

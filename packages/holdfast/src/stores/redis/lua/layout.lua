@@ -1,0 +1,37 @@
+-- Where things stand in the strings of a line. line.lua tells what they mean. Names only: they are put into the scripts when
+-- these are embedded, so that the server reads numbers. A pair is the first and the last byte, as string.sub wants them.
+--@const FORM 1, 3
+-- hf2: the header, then the first place.
+--@const HEADER '<c3I4dI4I4I4I4I4I4I4I6I6I6I6'
+--@const HEADER_BYTES 67
+-- A place: its token and when it lapses, then what its owner sent.
+--@const STAMP '<dI6'
+--@const STAMP_BYTES 14
+-- What its owner sent; the turn only if its weight was changed. Behind them stands the data.
+--@const SENT 'c5c7c5c1c32c12'
+--@const SENT_CAPACITY 1, 5
+--@const SENT_TTL 6, 12
+--@const SENT_WEIGHT 13, 17
+--@const SENT_MARK 18, 18
+--@const SENT_ID 19, 50
+--@const SENT_MARK_AND_ID 18, 50
+--@const PLACE_CAPACITY SENT_CAPACITY + STAMP_BYTES
+--@const PLACE_WEIGHT SENT_WEIGHT + STAMP_BYTES
+--@const PLACE_ID SENT_ID + STAMP_BYTES
+--@const PLACE_INBOX 51, 62 + STAMP_BYTES
+--@const PLACE_SENT 1 + STAMP_BYTES
+-- The first place in an hf2.
+--@const FIRST 1 + HEADER_BYTES
+--@const FIRST_ID SENT_ID + STAMP_BYTES + HEADER_BYTES
+--@const FIRST_MARK_AND_ID SENT_MARK_AND_ID + STAMP_BYTES + HEADER_BYTES
+-- The lone place in an hf1, behind its form and when the key expires.
+--@const LONE_HEAD '<c3I6dI6'
+--@const LONE_BYTES 9
+--@const LONE_TTL SENT_TTL + STAMP_BYTES + LONE_BYTES
+--@const LONE_MARK SENT_MARK + STAMP_BYTES + LONE_BYTES
+--@const LONE_ID SENT_ID + STAMP_BYTES + LONE_BYTES
+--@const LONE_MARK_AND_ID SENT_MARK_AND_ID + STAMP_BYTES + LONE_BYTES
+--@const LONE_TOKEN 1, 8 + LONE_BYTES
+--@const LONE_KEEP_AND_TOKEN 4, 17
+--@const LONE_UP_TO_TOKEN 1, 17
+--@const LONE_SENT PLACE_SENT + LONE_BYTES

@@ -1,0 +1,12 @@
+/** The refusal of a line that others use with another capacity, in the words of every store. */
+import type { Entry } from '../../contract/driver.ts'
+import { CapacityMismatchError } from '../../contract/errors.ts'
+
+/** @param capacity that of the line. */
+export function capacityError(asked: Pick<Entry, 'line' | 'capacity'>, capacity: number): CapacityMismatchError {
+  const { line } = asked
+  return new CapacityMismatchError(
+    `line ${JSON.stringify(line)} has capacity ${capacity} while it is in use, asked for ${asked.capacity}`,
+    { line },
+  )
+}

@@ -1,0 +1,13 @@
+/** How a store registers itself: every store's open.ts exports one of these, and stores/registry.ts lists them. */
+import type { Driver } from '../../contract/driver.ts'
+import type { HoldfastOptions } from '../../contract/options.ts'
+import type { StoreUrl } from '../../store-url.ts'
+
+export interface StoreOpener {
+  /** What its URLs may begin with. */
+  readonly schemes: readonly string[]
+  /** What the query of its URLs may hold besides options of Holdfast. */
+  readonly settings: readonly string[]
+  /** Loads the store, and opens it: this file is loaded with the library, all others of the store only now. */
+  open(url: StoreUrl, options: HoldfastOptions): Promise<Driver>
+}

@@ -1,0 +1,189 @@
+/** The driver of both SQL stores: one statement, one round trip, for each of enter, leave and touch. */
+import { instant } from '../../contract/validity.ts'
+import type {
+  CellView,
+  Change,
+  Demand,
+  Driver,
+  Entry,
+  Instant,
+  LineView,
+  Place,
+  Stop,
+  Taken,
+  Traits,
+  Wake,
+} from '../../contract/driver.ts'
+import { system } from '../../system.ts'
+import { Serial } from '../shared/serial.ts'
+import { CalmLines } from './calm-lines.ts'
+import type { Dialect, Wakeups } from './dialect.ts'
+import { linesOf } from './listing.ts'
+import { capacityError, readPlace } from './places.ts'
+import { answerOf, type Queries, SWEEP_ROWS_MAX } from './queries.ts'
+import { Renewals } from './renewals.ts'
+import { Sweeper } from './sweeper.ts'
+import { readTaken } from './taken.ts'
+import { sqlTraits } from './traits.ts'
+
+export class SqlDriver implements Driver {
+  readonly name: string
+  readonly traits: Traits
+  readonly #dialect: Dialect
+  readonly #queries: Queries
+  readonly #wakeups: Wakeups
+  /**
+   * One enter at a time for each line of a process. A and B ask in this order, a pool gives them different connections, and
+   * B's request overtakes A's: callers of one process would not be served in the order they asked. The line's row lock would
+   * make them wait for each other anyway, each on a connection that others could use.
+   */
+  readonly #entering = new Serial()
+  readonly #calm = new CalmLines()
+  readonly #renewals = new Renewals((entries) => this.#touch(entries))
+  readonly #sweeper: Sweeper
+  #closing: Promise<void> | null = null
+
+  constructor(dialect: Dialect) {
+    const { queries, wakeups } = dialect
+    this.name = dialect.name
+    this.#dialect = dialect
+    this.#queries = queries
+    this.#wakeups = wakeups
+    this.traits = sqlTraits(wakeups.isTold)
+    this.#sweeper = new Sweeper(async () => Number(answerOf(await queries.ask('sweep', {}))) >= SWEEP_ROWS_MAX)
+  }
+
+  enter(entry: Entry, wait: boolean): Promise<Place | null> {
+    return this.#entering.run(entry.line, () => this.#enter(entry, wait))
+  }
+
+  async #enter(entry: Entry, wait: boolean): Promise<Place | null> {
+    const { line } = entry
+    const since = instant(system)
+    this.#sweeper.used()
+    if (!this.#calm.has(line)) return this.#enterCrowd(entry, wait, since)
+    const token = answerOf(await this.#queries.ask('enterShort', entry))
+    if (token !== null) return { token: BigInt(token), ahead: 0, recheckMs: null, since, wanted: false }
+    this.#calm.note(line, false)
+    return this.#enterCrowd(entry, wait, instant(system))
+  }
+
+  async #enterCrowd(entry: Entry, wait: boolean, since: Instant): Promise<Place | null> {
+    const reply = await this.#queries.ask('enter', { ...entry, wait })
+    const answer = answerOf(reply)
+    if (answer?.startsWith('capacity ')) throw capacityError(entry, answer)
+    const place = readPlace(answer, since)
+    this.#wakeups.answered?.(entry.id, place, reply.seat)
+    this.#answered(entry, place)
+    return place
+  }
+
+  #answered(entry: Entry, place: Place | null): void {
+    this.#wakeups.waiters.answered(entry, place)
+    if (place !== null) this.#calm.note(entry.line, place.ahead === 0 && !place.wanted)
+  }
+
+  async enterAll(entries: readonly Entry[]): Promise<Place[] | null> {
+    const since = instant(system)
+    const answer = answerOf(await this.#queries.ask('enterAll', { entries }))
+    this.#sweeper.used()
+    if (answer === null) return null
+    // The capacity that was found, and at which of the entries.
+    const [, found, nth] = /^(capacity \d+)[;,](\d+)/.exec(answer) ?? []
+    if (found !== undefined) throw capacityError(entries[Number(nth) - 1] as Entry, found)
+    const answers = this.#dialect.readAnswers(answer, entries.length)
+    return entries.map((_, i) => readPlace(answers[i] ?? null, since) as Place)
+  }
+
+  async rename(entry: Entry, id: string): Promise<Place | null> {
+    const since = instant(system)
+    const place = readPlace(answerOf(await this.#queries.ask('rename', { ...entry, newId: id })), since)
+    this.#answered({ ...entry, id }, place)
+    return place
+  }
+
+  async reweigh(entry: Entry, turn: number): Promise<Place | null> {
+    const since = instant(system)
+    const place = readPlace(answerOf(await this.#queries.ask('reweigh', { ...entry, turn })), since)
+    this.#wakeups.waiters.reweighed(entry, place)
+    this.#calm.note(entry.line, false)
+    return place
+  }
+
+  async take(key: string, demand: Demand): Promise<Taken> {
+    this.#sweeper.used()
+    return readTaken(answerOf(await this.#queries.ask('take', { line: key, demand })), demand)
+  }
+
+  touch(entries: readonly Entry[]): Promise<(Place | null)[]> {
+    return this.#renewals.touch(entries)
+  }
+
+  async #touch(entries: readonly Entry[]): Promise<(Place | null)[]> {
+    const since = instant(system)
+    const answer = answerOf(await this.#queries.ask('touch', { places: entries }))
+    const answers = this.#dialect.readAnswers(answer ?? '', entries.length)
+    return entries.map((entry, i) => {
+      const place = readPlace(answers[i] ?? null, since)
+      this.#wakeups.waiters.answered(entry, place)
+      this.#wakeups.answered?.(entry.id, place, null)
+      return place
+    })
+  }
+
+  async leave(entry: Entry, afterMs = 0): Promise<void> {
+    if (afterMs === 0 && this.#calm.has(entry.line)) {
+      if ((await this.#queries.ask('leaveShort', entry)).changed === 1) return
+      this.#calm.note(entry.line, false)
+    }
+    const seat = this.#wakeups.seatOf?.(entry.id)
+    await this.#queries.ask('leave', { ...entry, afterMs, rings: seat?.isOpen === true }, seat)
+  }
+
+  watch(line: string, id: string | null, wake: Wake): Stop | Promise<Stop> {
+    const starting = this.#wakeups.start?.() ?? null
+    const stop = this.#wakeups.waiters.watch(line, id, wake)
+    if (id === null) return this.#observe(line, starting, stop)
+    return starting === null ? stop : starting.then(() => stop)
+  }
+
+  async #observe(line: string, starting: Promise<void> | null, stop: Stop): Promise<Stop> {
+    try {
+      await starting
+      await this.#wakeups.observe(line)
+    } catch (error) {
+      stop()
+      throw error
+    }
+    return stop
+  }
+
+  async *list(prefix: string): AsyncGenerator<LineView> {
+    yield* linesOf((await this.#queries.ask('list', { line: prefix })).rows)
+  }
+
+  async swap(key: string, change: Change | null): Promise<CellView> {
+    const { rows } = await this.#queries.ask('swap', { line: key, change })
+    const [found, value, nonce] = rows[0] as [string, string | Buffer | null, string | null]
+    return { version: BigInt(found), value: value === null ? null : String(value), nonce }
+  }
+
+  async break(line: string, now: boolean): Promise<number> {
+    return Number(answerOf(await this.#queries.ask('break', { line, now })))
+  }
+
+  setup(): Promise<void> {
+    return this.#dialect.setup()
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    this.#sweeper.stop()
+    await this.#wakeups.close()
+    await this.#dialect.close()
+  }
+}

@@ -1,0 +1,10 @@
+-- grow_v3(): gives tables of version 1 or 2 the columns that they lack. 1060: they have them.
+CREATE PROCEDURE @grow_v3()
+SQL SECURITY INVOKER
+BEGIN
+  DECLARE CONTINUE HANDLER FOR 1060 BEGIN END;
+  ALTER TABLE @line ADD COLUMN raised BIGINT NULL, ADD COLUMN raised_extra BIGINT NOT NULL DEFAULT 0,
+    ADD COLUMN raised_beside BIGINT NOT NULL DEFAULT 0;
+  ALTER TABLE @place ADD COLUMN turn INT NOT NULL DEFAULT 0;
+END
+;;

@@ -1,0 +1,46 @@
+/**
+ * Makes packages/holdfast/dist, which is what users install, of build: for each entry and program of scripts/entries.json
+ * one file of code and one of types, and what several share in files of its own. All lie in one folder, so that a program
+ * finds its neighbours (guardian.js, worker.js, client.js) under the same name as in the sources.
+ *   --no-types   leaves the types out: enough for tests
+ */
+import { readFileSync, rmSync } from 'node:fs'
+import { rollup } from 'rollup'
+import { dts } from 'rollup-plugin-dts'
+
+const PACKAGE = 'packages/holdfast'
+const { entries, programs } = JSON.parse(readFileSync('scripts/entries.json', 'utf8'))
+const external = (id) => !/^(\.|\/|packages\/)/.test(id)
+
+rmSync(`${PACKAGE}/dist`, { recursive: true, force: true })
+await bundle({ ...entries, ...programs }, 'build/', '.js', [])
+if (!process.argv.includes('--no-types')) {
+  const typed = Object.fromEntries(Object.entries(entries).filter(([name]) => name !== 'internal'))
+  await bundle(typed, '', '.ts', [dts({ tsconfig: 'tsconfig.json' })])
+}
+
+/**
+ * @param {Record<string, string>} input
+ * @param {string} folder
+ * @param {'.js' | '.ts'} ending
+ * @param {import('rollup').Plugin[]} plugins
+ */
+async function bundle(input, folder, ending, plugins) {
+  const files = Object.entries(input).map(([name, path]) => [name, `${PACKAGE}/${folder}${path}${ending}`])
+  const made = await rollup({
+    input: Object.fromEntries(files),
+    external,
+    plugins,
+    // The compiler's helper for computed imports asks for `this`, and works without it.
+    onwarn: (warning, tell) => (warning.code === 'THIS_IS_UNDEFINED' ? undefined : tell(warning)),
+  })
+  const suffix = ending === '.ts' ? '.d.ts' : ending
+  await made.write({
+    dir: `${PACKAGE}/dist`,
+    entryFileNames: `[name]${suffix}`,
+    chunkFileNames: `shared-[hash]${suffix}`,
+    // Names as they are written: who looks into a stack trace finds them in the sources.
+    minifyInternalExports: false,
+    indent: false,
+  })
+}

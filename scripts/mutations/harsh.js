@@ -1,0 +1,35 @@
+/** How limiter and jobs can be broken so that the run in harsh conditions sees it: packages/holdfast/test/kit/harsh.real.test.ts. */
+const test = 'packages/holdfast/test/kit/harsh.real.test.ts'
+
+export default [
+  {
+    rule: 'limiter batches',
+    name: 'batch-handed-out-for-ever',
+    says: 'what lies in the process is neither counted off nor lost in time: the limit is exceeded',
+    file: 'packages/holdfast/src/kit/limiter/reserves.ts',
+    find: 'if (now >= reserve.untilMs) reserve.tokens = 0\n    if (cost <= reserve.tokens) {\n      reserve.tokens -= cost\n',
+    replace: 'if (cost <= reserve.tokens) {\n',
+    test,
+    only: 'the limit holds',
+  },
+  {
+    rule: 'once',
+    name: 'outage-at-the-tick-is-the-end',
+    says: 'a job whose store is away at the tick is not waited for in that period',
+    file: 'packages/holdfast/src/kit/once/once.ts',
+    find: 'const waitMs = Math.max(1, endsAt - runtime.now())',
+    replace: 'const waitMs = Math.max(1, endsAt - endsAt)',
+    test,
+    only: 'away at every tick',
+  },
+  {
+    rule: 'once',
+    name: 'clock-ahead-is-not-told',
+    says: 'a host whose clock is ahead silences the job everywhere, and nobody is told',
+    file: 'packages/holdfast/src/kit/once/job.ts',
+    find: 'if (last === undefined || last.periodMs <= untilMs) return',
+    replace: 'if (last === undefined || last.periodMs >= 0) return',
+    test,
+    only: 'wrong by minutes',
+  },
+]

@@ -1,0 +1,105 @@
+/** Every sample of TypeScript in the README and in docs/ compiles under strict against the built package; the README's run. */
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import ts from 'typescript'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { requireServers } from '../../packages/holdfast-lab/src/testbed/require.ts'
+import { testbed } from '../../packages/holdfast-lab/src/testbed/testbed.ts'
+import { PACKAGES, PRELUDE, RUN } from './prelude.ts'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+
+interface Sample {
+  /** Where it stands: `docs/ids.md:3`. */
+  readonly at: string
+  readonly text: string
+}
+
+let folder: string
+let samples: Sample[]
+
+async function pages(): Promise<string[]> {
+  const docs = await readdir(join(ROOT, 'docs'), { recursive: true })
+  return ['README.md', 'CONTRIBUTING.md', ...docs.filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)]
+}
+
+async function samplesOf(page: string): Promise<Sample[]> {
+  const text = await readFile(join(ROOT, page), 'utf8')
+  return [...text.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map((match) => ({
+    at: `${page}:${text.slice(0, match.index).split('\n').length}`,
+    text: match[1] as string,
+  }))
+}
+
+const fileOf = ({ at }: Sample): string => join(folder, `${at.replace(/[^\w]+/g, '-')}.ts`)
+
+/** A project of somebody who has installed the package, and whatever else the samples use. */
+beforeAll(async () => {
+  expect(existsSync(join(ROOT, 'packages/holdfast/dist/index.d.ts')), 'build it first: node scripts/build.js').toBe(
+    true,
+  )
+  folder = await mkdtemp(join(tmpdir(), 'holdfast-samples-'))
+  const modules = join(folder, 'node_modules')
+  await mkdir(modules)
+  for (const name of await readdir(join(ROOT, 'node_modules'))) {
+    if (!name.startsWith('.')) await symlink(join(ROOT, 'node_modules', name), join(modules, name))
+  }
+  await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
+  await writeFile(join(folder, 'packages.d.ts'), PACKAGES)
+  await writeFile(join(folder, 'prelude.d.ts'), PRELUDE)
+  await writeFile(join(folder, 'run.mjs'), RUN)
+  samples = (await Promise.all((await pages()).map(samplesOf))).flat()
+  // A module, so that what one sample names is not known in the next.
+  await Promise.all(samples.map((sample) => writeFile(fileOf(sample), `${sample.text}\nexport {}\n`)))
+}, 120_000)
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true })
+})
+
+test('every sample compiles', () => {
+  expect(samples.length).toBeGreaterThan(25)
+  const files = [...samples.map(fileOf), join(folder, 'packages.d.ts'), join(folder, 'prelude.d.ts')]
+  const program = ts.createProgram(files, {
+    target: ts.ScriptTarget.ES2022,
+    module: ts.ModuleKind.NodeNext,
+    moduleResolution: ts.ModuleResolutionKind.NodeNext,
+    lib: ['lib.es2023.d.ts', 'lib.esnext.disposable.d.ts'],
+    types: ['node'],
+    strict: true,
+    skipLibCheck: true,
+    noEmit: true,
+  })
+  const faults = ts.getPreEmitDiagnostics(program).map(({ file, start, messageText }) => {
+    const sample = samples.find((each) => fileOf(each) === file?.fileName)
+    const line = file === undefined || start === undefined ? '' : file.text.slice(0, start).split('\n').length
+    return `${sample?.at ?? file?.fileName}, line ${line} of it: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`
+  })
+  expect(faults).toEqual([])
+})
+
+test('the samples of the README run', async () => {
+  await requireServers(['redis', 'postgres'])
+  const bed = await testbed()
+  const outcomes: unknown[] = []
+  try {
+    const [redis, postgres] = await Promise.all([bed.redis(), bed.postgres()])
+    for (const sample of samples.filter(({ at }) => at.startsWith('README.md'))) {
+      const args = ['--import', 'tsx', join(folder, 'run.mjs'), fileOf(sample), redis.url, postgres.url]
+      // The default store is a file of the user; here it is one of the test.
+      const env = { ...process.env, XDG_STATE_HOME: join(folder, 'state') }
+      const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: folder, env, timeout: 60_000 })
+      outcomes.push(JSON.parse(stdout))
+    }
+  } finally {
+    await bed.close()
+  }
+  expect(outcomes).toEqual([
+    { sold: 1, served: [], left: null },
+    { sold: 0, served: ['42'], left: '6' },
+  ])
+}, 300_000)

@@ -1,0 +1,212 @@
+/** House rules that matter are tests. */
+import { execFileSync, spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
+import { describe, expect, test } from 'vitest'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const LINES_MAX = 400
+
+interface Source {
+  readonly path: string
+  readonly text: string
+  readonly imports: readonly string[]
+}
+
+function read(path: string): Source {
+  const text = readFileSync(`${ROOT}${path}`, 'utf8')
+  const imports = [...text.matchAll(/(?:^(?:import|export|\}) .*?from |\bimport\(|^import )'([^'\\]+)'/gm)].map(
+    (match) => match[1] as string,
+  )
+  return { path, text, imports }
+}
+
+/** What git tracks, and what it would: a file is bound by the rules before it is committed. */
+const paths = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { cwd: ROOT })
+  .toString()
+  .split('\n')
+const sources = paths.filter((path) => /^(packages|test|bench|scripts)\/.*\.(ts|js)$/.test(path)).map(read)
+const inside = (...folders: readonly string[]): Source[] =>
+  sources.filter(({ path }) => folders.some((folder) => path.startsWith(`${folder}/`)))
+const LIBRARY = 'packages/holdfast/src'
+const LABORATORY = 'packages/holdfast-lab/src'
+/** What every lock stands on: it knows no store. */
+const CORE = ['contract', 'acquire', 'hold']
+const TESTS = ['packages/holdfast/test', 'packages/holdfast-lab/test', 'test']
+const library = (...folders: readonly string[]): Source[] => inside(...folders.map((folder) => `${LIBRARY}/${folder}`))
+
+/** What a file imports of ours, by path from the root; packages by their name. */
+function targets({ path, imports }: Source): string[] {
+  return imports.map((name) => (name.startsWith('.') ? new URL(name, `file:///${path}`).pathname.slice(1) : name))
+}
+
+/** The files among them that import something whose path begins with one of those. */
+function reach(among: readonly Source[], ...forbidden: readonly string[]): string[] {
+  return among
+    .filter((source) => targets(source).some((target) => forbidden.some((start) => target.startsWith(start))))
+    .map(({ path }) => path)
+}
+
+/** The code without its comments, where a rule is about what runs. */
+function code({ text }: Source): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '')
+}
+
+function offenders(among: readonly Source[], pattern: RegExp): string[] {
+  return among.filter((source) => pattern.test(code(source))).map(({ path }) => path)
+}
+
+describe('house rules', () => {
+  test('no source file grows past 400 lines', () => {
+    const long = sources.filter(
+      ({ path, text }) => !path.includes('.generated.') && text.split('\n').length > LINES_MAX,
+    )
+    expect(long.map(({ path }) => path)).toEqual([])
+  })
+
+  test('a source file opens by saying what it is', () => {
+    const silent = inside(LIBRARY, LABORATORY, 'packages/holdfast/conformance').filter(
+      ({ text }) => !/^(#!.*\n)?\/\*\*/.test(text),
+    )
+    expect(silent.map(({ path }) => path)).toEqual([])
+  })
+
+  test('core, locks and kit take time and chance from their Runtime only', () => {
+    const pattern =
+      /\b(setTimeout|setInterval|setImmediate|Date\.now|performance\.now|Math\.random|hrtime)\b|\bnew Date\(\)/
+    expect(offenders(library(...CORE, 'locks', 'kit'), pattern)).toEqual([])
+  })
+
+  test('stores do not ask the wall clock', () => {
+    expect(offenders(library('stores', 'clients'), /\bDate\.now\b|\bnew Date\(\)/)).toEqual([])
+  })
+
+  test('core knows no store, a store knows no lock, a client knows nothing but errors and deadlines', () => {
+    const at = (...folders: readonly string[]): string[] => folders.map((folder) => `${LIBRARY}/${folder}`)
+    const above = at('cli/', 'worker/', 'holdfast.ts', 'open.ts', 'index.ts', 'internal.ts')
+    expect(reach(library(...CORE), ...above, ...at('stores/', 'clients/', 'locks/', 'kit/'))).toEqual([])
+    expect(reach(library('locks', 'kit'), ...above, ...at('stores/', 'clients/'))).toEqual([])
+    expect(reach(library('stores'), ...above, ...at('locks/', 'kit/'))).toEqual([])
+    const stores = ['memory', 'sqlite', 'redis', 'redlock', 'etcd', 'zookeeper', 'sql', 'postgres', 'mysql']
+    const others = at(...stores.map((store) => `stores/${store}/`), 'locks/', 'kit/')
+    expect(reach(library('clients'), ...above, ...others)).toEqual([])
+  })
+
+  test('the library knows no laboratory, and the laboratory uses it as a package', () => {
+    expect(
+      reach(inside('packages/holdfast/src', 'packages/holdfast/conformance'), 'packages/holdfast-lab', 'holdfast'),
+    ).toEqual([])
+    expect(reach(inside(LABORATORY), 'packages/holdfast/')).toEqual([])
+  })
+
+  test('only command lines, the demonstration and scripts write to the console', () => {
+    const loud =
+      /^(packages\/holdfast(-lab)?\/(src\/(cli|demonstration|testbed\/main)|test|simulation)|scripts|bench|test)\b/
+    const quiet = sources.filter(({ path }) => !loud.test(path))
+    expect(quiet.length).toBeGreaterThan(300)
+    expect(offenders(quiet, /\bconsole\.|process\.stdout\.write/)).toEqual([])
+  })
+
+  test('no error is swallowed whole, no test is switched off, nothing is left for later', () => {
+    const swallows = /catch\s*(\(\w*\))?\s*\{\s*\}|\.catch\(\(\)\s*=>\s*(\{\}|undefined|null)\)/
+    expect(offenders(inside(LIBRARY, LABORATORY), swallows)).toEqual([])
+    expect(offenders(inside(...TESTS), /\b(it|test|describe)\.(skip|only|todo)\b/)).toEqual([])
+    expect(sources.filter(({ text }) => /\b(TODO|FIXME|XXX|HACK)\b:/.test(text)).map(({ path }) => path)).toEqual([])
+  })
+
+  test('no Manager, Helper or utils', () => {
+    expect(paths.filter((path) => /(manager|helper|utils?)\.(ts|js)$/i.test(path))).toEqual([])
+    expect(offenders(inside(LIBRARY, LABORATORY), /\bclass \w*(Manager|Helper)\b/)).toEqual([])
+  })
+
+  test('the library has no dependencies; the packages that it imports are its optional peers', () => {
+    const { dependencies, optionalDependencies, scripts, peerDependencies, peerDependenciesMeta } = manifest()
+    expect({ dependencies, optionalDependencies, scripts }).toEqual({})
+    expect(foreign(inside(LIBRARY))).toEqual(Object.keys(peerDependencies ?? {}).toSorted())
+    const optional = Object.entries(peerDependenciesMeta ?? {}).filter(([, meta]) => meta.optional)
+    expect(optional.map(([peer]) => peer).toSorted()).toEqual(Object.keys(peerDependencies ?? {}).toSorted())
+  })
+
+  test("the library's entry loads no client, and of the stores only how they are opened", () => {
+    const entry = new Set<string>()
+    const follow = (path: string): void => {
+      if (entry.has(path)) return
+      entry.add(path)
+      const source = read(path)
+      for (const [, name] of code(source).matchAll(/^(?:import|export)(?! type)[^']*from '(\.[^']+)'/gm)) {
+        follow(new URL(name as string, `file:///${path}`).pathname.slice(1))
+      }
+    }
+    follow(`${LIBRARY}/index.ts`)
+    const openers = /\/stores\/(registry|[a-z]+\/open)\.ts$/
+    expect([...entry].filter((path) => /\/(stores|clients|cli)\//.test(path) && !openers.test(path))).toEqual([])
+  })
+
+  test('every mutation still applies, and the table of rules and tests is up to date', () => {
+    const { stderr } = spawnSync(process.execPath, ['scripts/mutate.js', '--check'], { cwd: ROOT, encoding: 'utf8' })
+    expect(stderr.trim().split('\n')).toEqual([''])
+  })
+
+  test('the map in docs/architecture.md is what the imports say', () => {
+    const { stderr } = spawnSync(process.execPath, ['scripts/map.js', '--check'], { cwd: ROOT, encoding: 'utf8' })
+    expect(stderr.trim()).toBe('')
+  })
+
+  test('the public names are those of the reviewed list', async () => {
+    // After a review: npx vitest run --project unit test/house-rules.test.ts -u
+    await expect(publicNames()).toMatchFileSnapshot('public-api.txt')
+  })
+})
+
+interface Manifest {
+  readonly exports: Record<string, string | { readonly types: string; readonly default: string }>
+  readonly dependencies?: unknown
+  readonly optionalDependencies?: unknown
+  readonly scripts?: unknown
+  readonly peerDependencies?: Record<string, string>
+  readonly peerDependenciesMeta?: Record<string, { readonly optional?: boolean }>
+}
+
+function manifest(): Manifest {
+  return JSON.parse(readFileSync(`${ROOT}packages/holdfast/package.json`, 'utf8')) as Manifest
+}
+
+/** The packages that they import, Node's own left out. */
+function foreign(among: readonly Source[]): string[] {
+  const names = among.flatMap(({ imports }) => imports).filter((name) => !/^(\.|node:)/.test(name))
+  return [...new Set(names.map((name) => name.split('/', name.startsWith('@') ? 2 : 1).join('/')))].toSorted()
+}
+
+/** Every name that a user can import, by subpath. */
+function publicNames(): string {
+  const { entries: sources } = JSON.parse(readFileSync(`${ROOT}scripts/entries.json`, 'utf8')) as {
+    readonly entries: Record<string, string>
+  }
+  const entries = Object.entries(manifest().exports).flatMap(([subpath, target]) => {
+    if (typeof target === 'string') return []
+    const source = sources[target.default.replace('./dist/', '').replace('.js', '')]
+    return [{ subpath, file: `${ROOT}packages/holdfast/${source}.ts` }]
+  })
+  const program = ts.createProgram(
+    entries.map(({ file }) => file),
+    {
+      allowImportingTsExtensions: true,
+      module: ts.ModuleKind.NodeNext,
+      noEmit: true,
+      skipLibCheck: true,
+      types: ['node'],
+    },
+  )
+  const checker = program.getTypeChecker()
+  const lines = entries.map(({ subpath, file }) => {
+    const source = program.getSourceFile(file)
+    const symbol = source === undefined ? undefined : checker.getSymbolAtLocation(source)
+    const names = symbol === undefined ? [] : checker.getExportsOfModule(symbol).map(({ name }) => name)
+    return `${subpath}\n${names
+      .toSorted()
+      .map((name) => `  ${name}\n`)
+      .join('')}`
+  })
+  return lines.join('')
+}
