@@ -98,7 +98,7 @@ export const kept: Draft[] = [
     const [a, b] = [await rig.holdfast(), await rig.holdfast()]
     const name = rig.name()
     let inside = 0
-    let isOver = false
+    const end = new AbortController()
     const enter = async (): Promise<void> => {
       inside++
       assert.equal(inside, 1, 'one at a time')
@@ -106,14 +106,14 @@ export const kept: Draft[] = [
       inside--
     }
     const busy = Array.from({ length: 4 }, async () => {
-      while (!isOver) await a.mutex(name, { keep: true, ttlMs }).using(enter)
+      while (!end.signal.aborted) await a.mutex(name, { keep: true, ttlMs }).using(enter)
     })
     try {
       for (let i = 0; i < 20; i++) {
         await within('it gets its turn', b.mutex(name, { keep: i % 2 === 0, ttlMs }).using(enter))
       }
     } finally {
-      isOver = true
+      end.abort()
     }
     await within('all come to an end', Promise.all(busy))
   }),

@@ -4,7 +4,7 @@ import { Core } from './acquire/core.ts'
 import { channels } from './contract/events.ts'
 import { adopt } from './hold/handing-on.ts'
 import type { Held } from './hold/held.ts'
-import { ISSUES_PER_PLACE } from './hold/hold.ts'
+import { ISSUES_PER_PLACE } from './hold/credential.ts'
 import type { WorkerHeartbeat } from './acquire/heartbeat.ts'
 import type { Lock } from './acquire/lock.ts'
 import {

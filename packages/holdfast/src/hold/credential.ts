@@ -2,6 +2,11 @@
 import { createHash } from 'node:crypto'
 import type { Mode } from '../acquire/spec.ts'
 
+/** A place can be issued this often; its tokens differ in their last ten bits. */
+export const ISSUES_PER_PLACE = 1024n
+/** The number of its last issue. */
+export const ISSUE_MAX = 1023
+
 export interface Credential {
   readonly line: string
   readonly token: bigint

@@ -1,7 +1,7 @@
 /** One issue of a granted place: the handles of its holder and of the re-entries nested in it share it. */
 import type { Place, Push } from '../contract/driver.ts'
 import type { Core } from '../acquire/core.ts'
-import { type Credential, placeDigest } from './credential.ts'
+import { type Credential, ISSUES_PER_PLACE, placeDigest } from './credential.ts'
 import { channels, diagnostics } from '../contract/events.ts'
 import { LockLostError, UsageError } from '../contract/errors.ts'
 import { checkWanted } from '../contract/options.ts'
@@ -22,11 +22,6 @@ export interface Issuer {
 }
 
 const OURS = Promise.resolve(true)
-
-/** A place can be issued this often; its tokens differ in their last ten bits. */
-export const ISSUES_PER_PLACE = 1024n
-/** The number of its last issue. */
-export const ISSUE_MAX = 1023
 
 export class Hold implements LeaseListener {
   readonly spec: Spec

@@ -1,7 +1,7 @@
 /** Circles of waiters, across processes: found from what everybody can see in the store. */
 import type { Core } from '../acquire/core.ts'
 import { type Entangled, findCircles, findEntangled } from '../hold/circles.ts'
-import { ISSUES_PER_PLACE } from '../hold/hold.ts'
+import { ISSUES_PER_PLACE } from '../hold/credential.ts'
 import type { LineView } from '../contract/driver.ts'
 import { pause } from '../kit/pause.ts'
 

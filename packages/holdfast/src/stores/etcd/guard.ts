@@ -1,6 +1,6 @@
 /** The checking side, for data in the same etcd: a write that carries the guard's compare happens only while the place stands. */
 import { UsageError } from '../../contract/errors.ts'
-import { ISSUES_PER_PLACE } from '../../hold/hold.ts'
+import { ISSUES_PER_PLACE } from '../../hold/credential.ts'
 import type { Driver } from '../../contract/driver.ts'
 import type { Compare } from '../../clients/etcd/index.ts'
 
