@@ -9,7 +9,7 @@ import type { Core } from './core.ts'
 import type { Lease, LeaseListener } from './lease.ts'
 
 /** A change this soon after a change of our own may be that one: the store is asked before the place goes. */
-const OWN_CHANGE_MS = 50
+const OWN_CHANGE_MS = 500
 
 /** Told when the place must be given back (`live`), or has gone by itself. */
 export type LetGo = (kept: KeptPlace, live: boolean) => void

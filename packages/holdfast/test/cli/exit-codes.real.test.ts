@@ -25,7 +25,7 @@ describe('the exit code of run', () => {
     await until('the holder acts', () => terminal.read('busy.log') !== '')
     const atOnce = await terminal.holdfast('run', 'busy', '--no-wait', '--', 'echo', 'never')
     expect(atOnce).toMatchObject({ code: 75, out: '' })
-    expect(atOnce.err).toMatch(/^holdfast: line "busy" is held by others[^\n]*\n$/)
+    expect(atOnce.err).toMatch(/^holdfast: lock "busy" is held by others[^\n]*\n$/)
     const later = await terminal.holdfast('run', 'busy', '--wait', '1s', '--', 'echo', 'never')
     expect(later).toMatchObject({ code: 75, out: '' })
     expect(later.err).toMatch(/^holdfast: lock "busy" stayed held by others for 1000 ms\n$/)
