@@ -285,6 +285,12 @@ export class Heartbeat {
         this.#end(lease, 'its place is gone from the store')
         continue
       }
+      if (!lease.awaited && place.token !== lease.token) {
+        // A's first enter is slow; A asks again, and holds; A's thread is blocked, and the place lapses; B holds; the
+        // slow enter arrives, and makes a place under A's id; A's renewal, sent in time, finds that one.
+        this.#end(lease, 'its place is gone from the store; another one stands under its id')
+        continue
+      }
       lease.list.remove(lease)
       lease.take(place)
       this.#rest(lease)

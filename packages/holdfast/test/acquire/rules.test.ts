@@ -24,6 +24,38 @@ async function open(
   return { runtime, hf: await holdfast(patched(runtime, patch), { runtime, ttlMs: 10_000 }) }
 }
 
+/** The schedule was found by the model (packages/holdfast-lab/src/model), in five steps. */
+test('a renewal that finds another place under its id is a loss: the first one lapsed, and a late enter came', async () => {
+  let slow: () => void = () => undefined
+  let renewed: () => void = () => undefined
+  let enters = 0
+  const { hf, runtime } = await open((inner) => ({
+    enter(entry, wait) {
+      if (++enters > 1) return inner.enter(entry, wait)
+      slow = () => void inner.enter(entry, wait)
+      return Promise.reject(new StoreUnreachableError('no answer'))
+    },
+    touch(entries) {
+      const since = { monoMs: runtime.now(), wallMs: runtime.wallNow() }
+      return new Promise((resolve) => {
+        renewed = () =>
+          void inner.touch(entries).then((places) => resolve(places.map((place) => place && { ...place, since })))
+      })
+    },
+  }))
+  const acquiring = hf.mutex('a').acquire()
+  await runtime.pass(100)
+  const held = await acquiring
+  await runtime.pass(4_000)
+  runtime.sleep(6_500)
+  const next = await hf.mutex('a', { fairness: 'strict' }).acquire()
+  slow()
+  renewed()
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(() => held.assertHeld()).toThrow(LockLostError)
+  next.assertHeld()
+})
+
 describe('3.3 since is what renewed the lease', () => {
   test('the deadline is counted from before the send, not from the reply', async () => {
     const { hf, runtime } = await open((inner) => ({
