@@ -125,9 +125,14 @@ export const kept: Draft[] = [
     const held = await within('it is free', b.mutex(name, { ttlMs }).acquire())
     assert.ok(held.token > last)
     await held.release()
-    const again = await within('and can be had again', a.mutex(name, { keep: true, ttlMs }).acquire())
-    again.assertHeld()
-    assert.ok(again.token > held.token)
+    // A lock that is broken at once goes before its holder hears of it, and a kept one is had without asking the store:
+    // until the word has come, the old token is handed out, and a guard that has seen the new one refuses it.
+    await until('it is had again, with a higher token', async () => {
+      const again = await within('and can be had again', a.mutex(name, { keep: true, ttlMs }).acquire())
+      again.assertHeld()
+      await again.release()
+      return again.token > held.token
+    })
   }),
   telling('it goes after its time without use, and with its instance', async (rig, ttlMs) => {
     const [a, b] = [await rig.holdfast(), await rig.holdfast()]
