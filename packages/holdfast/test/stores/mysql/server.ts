@@ -69,6 +69,10 @@ export async function isTrue(plain: Plain, sql: string): Promise<void> {
 }
 
 /** Resolves once somebody waits for a row lock on this server: the schedule is where it should be. */
-export function someoneWaits(observer: Plain): Promise<void> {
-  return isTrue(observer, 'SELECT COUNT(*) > 0 FROM information_schema.INNODB_LOCK_WAITS')
+export async function someoneWaits(observer: Plain): Promise<void> {
+  const [[version] = []] = await observer.ask('SELECT VERSION()')
+  const waits = /mariadb/i.test(String(version))
+    ? 'information_schema.INNODB_LOCK_WAITS'
+    : 'performance_schema.data_lock_waits'
+  await isTrue(observer, `SELECT COUNT(*) > 0 FROM ${waits}`)
 }
