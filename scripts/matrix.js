@@ -49,6 +49,11 @@ const cache = new Cache(values.cache, values.fresh)
 const here = { version: process.versions.node, command: [process.execPath] }
 const rows = []
 
+function note(row, passed, failed) {
+  rows.push({ ...row, passed, failed, date: new Date().toISOString().slice(0, 10) })
+  writePage(values.to, rows)
+}
+
 /** Runs the suite in a process of its own, and notes what came of it. */
 async function conform({ store, config, row, runtime: { command } }) {
   const started = performance.now()
@@ -66,14 +71,7 @@ async function conform({ store, config, row, runtime: { command } }) {
   const said = refused === null ? `${cases - failed.length} of ${cases}` : 'refused by name'
   console.log(`${Object.values(row).join(', ')}: ${said}, ${seconds} s ${refused ?? ''}`)
   for (const name of failed) console.log(`  ✗ ${name}`)
-  const date = new Date().toISOString().slice(0, 10)
-  rows.push({
-    ...row,
-    passed: refused === null ? String(cases - failed.length) : 'refused',
-    failed: String(failed.length),
-    date,
-  })
-  writePage(values.to, rows)
+  note(row, refused === null ? String(cases - failed.length) : 'refused', String(failed.length))
   if (failed.length > 0) process.exitCode = 1
 }
 
@@ -91,6 +89,11 @@ async function runServer({ store, server, get }) {
       const row = { server, version, client, runtime: `Node ${here.version}` }
       await conform({ store, config: configOf(url), row, runtime: here })
     }
+  } catch (error) {
+    // One that does not start is a row, too; the others are run all the same.
+    console.error(error)
+    note({ server, version, client: '', runtime: `Node ${here.version}` }, 'did not start', '')
+    process.exitCode = 1
   } finally {
     await bed.close()
   }

@@ -25,7 +25,6 @@ export const SERVERS = [
   { store: 'redis', server: 'Valkey', get: redis('trixie', 'valkey') },
   { store: 'redis', server: 'Valkey', get: redis('sid', 'valkey') },
   { store: 'etcd', server: 'etcd', get: installed },
-  { store: 'etcd', server: 'etcd', get: etcd('trixie') },
   { store: 'etcd', server: 'etcd', get: etcd('sid') },
   { store: 'zookeeper', server: 'ZooKeeper', get: installed },
   { store: 'zookeeper', server: 'ZooKeeper', get: zookeeper('sid') },
@@ -73,6 +72,16 @@ function etcd(suite) {
   }
 }
 
+/**
+ * What ZooKeeper's archive names by its path on an installed machine, where another version of it may lie: so these come
+ * before it.
+ */
+const BEFORE_ZOOKEEPER = [
+  ...['zookeeper-jute', 'slf4j-api', 'snappy-java', 'metrics-core', 'commons-cli', 'commons-io'],
+  ...['jackson-annotations', 'jackson-core', 'jackson-databind'],
+  ...['netty-buffer', 'netty-common', 'netty-handler', 'netty-transport', 'netty-transport-native-epoll'],
+]
+
 /** Java itself is this machine's. @param {string} suite */
 function zookeeper(suite) {
   /** @param {Cache} cache */
@@ -81,9 +90,10 @@ function zookeeper(suite) {
     const jars = join(root, 'usr/share/java')
     const named = (await readdir(jars)).find((name) => /^zookeeper-\d/.test(name)) ?? ''
     const java = (await runProgram('which', ['java'])).trim()
+    const archive = (/** @type {string} */ name) => join(jars, `${name}.jar`)
     const archives = {
-      'zookeeper.jar': join(jars, 'zookeeper.jar'),
-      'slf4j-simple.jar': join(jars, 'slf4j-simple.jar'),
+      'zookeeper.jar': [...BEFORE_ZOOKEEPER, 'zookeeper'].map(archive).join(':'),
+      'slf4j-simple.jar': archive('slf4j-simple'),
     }
     return { version: versionIn(named), paths: { java, ...archives } }
   }
