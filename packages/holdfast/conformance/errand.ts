@@ -69,7 +69,9 @@ export class Errand {
   }
 
   signal(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void {
-    this.#child.kill(signal)
+    const { pid, exitCode, signalCode } = this.#child
+    // Not by the child's own kill(): Deno sends one signal by it, and no other after that.
+    if (pid !== undefined && exitCode === null && signalCode === null) process.kill(pid, signal)
   }
 
   /** The first report of that kind after the given number of reports. */
