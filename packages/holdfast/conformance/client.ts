@@ -1,4 +1,5 @@
 /** A client in a process of its own: does what its parent tells it, and tells what happened. */
+import { appendFileSync, mkdirSync, rmdirSync } from 'node:fs'
 import type { Held } from '../src/hold/held.ts'
 import type { Driver } from '../src/contract/driver.ts'
 import { type Holdfast, makeInstance } from '../src/holdfast.ts'
@@ -30,12 +31,16 @@ function actWhileHeld(held: Held): void {
   }, 20)
 }
 
-async function visit(hf: Holdfast, line: string, fairness: 'local' | 'strict'): Promise<void> {
+/**
+ * A folder that only one can make is there while somebody is inside, and the diary has the visits in the order in which they
+ * happened: no clock is asked, since not every runtime has one that its processes share.
+ */
+async function visit(hf: Holdfast, { line, fairness, diary }: Extract<Order, { kind: 'visit' }>): Promise<void> {
   await hf.mutex(line, { fairness }).using(async ({ token }) => {
-    const from = process.hrtime.bigint()
+    mkdirSync(`${diary}.inside`)
+    appendFileSync(diary, `${token}\n`)
     await new Promise((resolve) => setImmediate(resolve))
-    // One host has one monotonic clock: intervals of several processes can be compared.
-    tell({ kind: 'visit', token: String(token), from: String(from), to: String(process.hrtime.bigint()) })
+    rmdirSync(`${diary}.inside`)
   })
 }
 
@@ -61,7 +66,7 @@ async function obey(hf: Holdfast, order: Order): Promise<void> {
       return
     }
     case 'visit':
-      await Promise.all(Array.from({ length: order.times }, () => visit(hf, line, order.fairness)))
+      await Promise.all(Array.from({ length: order.times }, () => visit(hf, order)))
       tell({ kind: 'done' })
       return
     default:

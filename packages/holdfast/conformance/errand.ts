@@ -15,7 +15,14 @@ export type Order =
     }
   /** Holds, and blocks its event loop. */
   | { readonly kind: 'block'; readonly line: string; readonly ttlMs: number; readonly blockMs: number }
-  | { readonly kind: 'visit'; readonly line: string; readonly times: number; readonly fairness: 'local' | 'strict' }
+  /** Holds `times` times, and writes each token into `diary`, a file, while it holds. */
+  | {
+      readonly kind: 'visit'
+      readonly line: string
+      readonly times: number
+      readonly fairness: 'local' | 'strict'
+      readonly diary: string
+    }
 
 export type Report =
   | { readonly kind: 'ready' | 'done' }
@@ -23,7 +30,6 @@ export type Report =
   | { readonly kind: 'effect'; readonly token: string }
   | { readonly kind: 'refused'; readonly code: string }
   | { readonly kind: 'unblocked'; readonly state: string }
-  | { readonly kind: 'visit'; readonly token: string; readonly from: string; readonly to: string }
   | { readonly kind: 'failed'; readonly error: string }
 
 /** The built program: run from source, the suite finds it in build. */
@@ -63,7 +69,9 @@ export class Errand {
   }
 
   signal(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void {
-    this.#child.kill(signal)
+    const { pid, exitCode, signalCode } = this.#child
+    // Not by the child's own kill(): Deno sends one signal by it, and no other after that.
+    if (pid !== undefined && exitCode === null && signalCode === null) process.kill(pid, signal)
   }
 
   /** The first report of that kind after the given number of reports. */

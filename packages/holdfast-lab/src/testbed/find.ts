@@ -13,6 +13,10 @@ const MODULES = '/usr/lib/python3/dist-packages'
 export interface Found {
   readonly kind: ServerKind
   readonly version: string
+  /** Another make of the same kind, as MySQL is of MariaDB; none: the kind's own. */
+  readonly make?: string | undefined
+  /** The folder in which its own files lie, for a server that is not where it was built to be. */
+  readonly base?: string | undefined
   /** The absolute path of a program or archive that the kind needs. */
   path(name: string): string
 }
@@ -21,14 +25,19 @@ export interface Found {
 export async function find(kind: ServerKind): Promise<Found | null> {
   const paths = await look(kind)
   if (paths === null) return null
-  const path = (name: string): string => {
-    const known = paths.get(name)
-    if (known === undefined) throw new UsageError(`${name} is not among what ${kind} needs`)
-    return known
-  }
+  const path = pathsOf(kind, paths)
   const { programs: [program = ''] = [], archives: [archive] = [] } = needsOf(kind)
   const version = archive === undefined ? await askVersion(path(program)) : await namedVersion(path(archive))
   return { kind, version, path }
+}
+
+/** Looks a path up by its name. */
+export function pathsOf(kind: ServerKind, paths: ReadonlyMap<string, string>): (name: string) => string {
+  return (name) => {
+    const known = paths.get(name)
+    if (known === undefined) throw new UsageError(`${name} is not among what ${kind} needs, or was not given`)
+    return known
+  }
 }
 
 /** Where everything is that the kind needs, by name; null if any of it is missing. */

@@ -6,6 +6,7 @@ import { type ClusterOptions, startCluster } from './cluster.ts'
 import { TestbedError } from './error.ts'
 import { type EtcdOptions, startEtcd } from './etcd.ts'
 import { type Found, find } from './find.ts'
+import { foundOf, type GivenServers, givenByEnvironment } from './given.ts'
 import { Janitor } from './janitor.ts'
 import { type MariadbOptions, mariadbServer } from './mariadb.ts'
 import { packagesOf, type ServerKind } from './needs.ts'
@@ -35,7 +36,7 @@ export interface Testbed {
   postgres(o?: PostgresOptions): Promise<Server>
   /** One PgBouncer in front of that PostgreSQL server, ready: a transaction pooler. */
   pgbouncer(server: Server, o?: PgbouncerOptions): Promise<Server>
-  /** One MariaDB server, ready. */
+  /** One MariaDB server, ready; MySQL where that was given. */
   mariadb(o?: MariadbOptions): Promise<Server>
   /** A certificate for this name, signed by an authority of this testbed: for `tls` of its servers, and for clients. */
   certificate(name: string): Promise<Identity>
@@ -43,10 +44,17 @@ export interface Testbed {
   close(): Promise<void>
 }
 
-/** Opens a testbed; it starts nothing yet. Whatever becomes of this process, what it starts will be stopped. */
-export async function testbed(): Promise<Testbed> {
+/**
+ * Opens a testbed; it starts nothing yet. Whatever becomes of this process, what it starts will be stopped.
+ * @param given servers to start instead of those of this machine; default: what HOLDFAST_TEST_SERVERS names
+ */
+export async function testbed(given?: GivenServers): Promise<Testbed> {
+  const servers = given ?? (await givenByEnvironment())
   const janitor = await Janitor.open()
   const known = new Map<ServerKind, Found>()
+  for (const [kind, server] of Object.entries(servers)) {
+    known.set(kind as ServerKind, foundOf(kind as ServerKind, server))
+  }
   const bed = new Bed(janitor, async (kind) => {
     const found = known.get(kind) ?? (await findOrSay(kind))
     known.set(kind, found)

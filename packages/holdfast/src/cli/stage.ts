@@ -24,7 +24,9 @@ export class Stage {
   /** Does the work of a command, and answers its exit code; 128+n when a signal ended the wait. */
   static async use(task: Task, work: (stage: Stage) => Promise<number>): Promise<number> {
     if (process.platform === 'win32') {
-      throw new UsageError('running a program needs process groups, which Windows does not have')
+      throw new UsageError(
+        'running a program needs process groups, which Windows does not have: run it in WSL, or use the library in the program',
+      )
     }
     const stage = new Stage(task)
     try {

@@ -1,5 +1,6 @@
 /** This host and this process, as places in the file name them: which boot, which world of pids, which clock. */
 import { readFileSync, readlinkSync } from 'node:fs'
+import { UnsupportedError } from '../../contract/errors.ts'
 
 /** Where there is no /proc to tell one run of the kernel from the next. */
 export const UNKNOWN_BOOT = 'unknown'
@@ -70,7 +71,22 @@ function readWorld(): string | null {
   return `${pids} ${time ?? ''}`
 }
 
+/**
+ * Leases in the file are judged by every process of the host. Where each process counts from its own start, one that was
+ * started earlier takes the lease of one that was started later for lapsed: two hold the lock.
+ */
+function checkClock(): void {
+  const { bun, deno } = process.versions as Readonly<Record<string, string | undefined>>
+  const runtime = bun === undefined ? deno && `Deno ${deno}` : `Bun ${bun}`
+  if (runtime === undefined) return
+  throw new UnsupportedError(
+    `SQLite locks can't be kept on ${runtime}: its process.hrtime() begins anew in each process, and leases in the file need one clock for all. Run the processes that share the file with Node, or give Holdfast another store, such as redis: or postgres:`,
+  )
+}
+
+/** Throws an UnsupportedError on a runtime that has no clock which its processes share. */
 export function readHost(): Host {
+  checkClock()
   const shiftUs = clockShiftUs()
   const world = readWorld()
   return {

@@ -1,4 +1,4 @@
-/** A MariaDB server for one test file, and plain connections to it. */
+/** A MariaDB server (MySQL where HOLDFAST_TEST_SERVERS gives one) for one test file, and plain connections to it. */
 import { createConnection } from 'mysql2/promise'
 import { afterAll, beforeAll } from 'vitest'
 import type { MariadbOptions } from '../../../../holdfast-lab/src/testbed/mariadb.ts'
@@ -68,7 +68,45 @@ export async function isTrue(plain: Plain, sql: string): Promise<void> {
   }
 }
 
+/** What MariaDB and MySQL call differently. */
+export interface Words {
+  /** Rows: who waits for a row lock. */
+  readonly lockWaits: string
+  /** The limit of a statement's time. */
+  readonly limit: string
+  /** Whether that limit cuts what writes; on MySQL it is for plain SELECTs only. */
+  readonly cutsWrites: boolean
+  /** Of that limit, one second. */
+  readonly second: number
+  /** One number: how many statements were cut short by it. */
+  readonly exceeded: string
+}
+
+const MARIADB: Words = {
+  lockWaits: 'information_schema.INNODB_LOCK_WAITS',
+  limit: 'max_statement_time',
+  cutsWrites: true,
+  second: 1,
+  exceeded:
+    "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'MAX_STATEMENT_TIME_EXCEEDED'",
+}
+
+const MYSQL: Words = {
+  lockWaits: 'performance_schema.data_lock_waits',
+  limit: 'max_execution_time',
+  cutsWrites: false,
+  second: 1_000,
+  exceeded:
+    "SELECT VARIABLE_VALUE FROM performance_schema.global_status WHERE VARIABLE_NAME = 'Max_execution_time_exceeded'",
+}
+
+export async function wordsOf(plain: Plain): Promise<Words> {
+  const [[version] = []] = await plain.ask('SELECT VERSION()')
+  return /mariadb/i.test(String(version)) ? MARIADB : MYSQL
+}
+
 /** Resolves once somebody waits for a row lock on this server: the schedule is where it should be. */
-export function someoneWaits(observer: Plain): Promise<void> {
-  return isTrue(observer, 'SELECT COUNT(*) > 0 FROM information_schema.INNODB_LOCK_WAITS')
+export async function someoneWaits(observer: Plain): Promise<void> {
+  const { lockWaits } = await wordsOf(observer)
+  await isTrue(observer, `SELECT COUNT(*) > 0 FROM ${lockWaits}`)
 }

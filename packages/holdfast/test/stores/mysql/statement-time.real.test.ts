@@ -6,10 +6,11 @@ import { AcquireTimeoutError, UsageError } from '../../../src/contract/errors.ts
 import { mysql, sessionLocks } from '../../../src/stores/mysql/index.ts'
 import { holdfast } from '../../../src/index.ts'
 import { optimistic } from '../../../src/optimistic/index.ts'
-import { isTrue, type Plain, useMariadb } from './server.ts'
+import { isTrue, type Plain, useMariadb, type Words, wordsOf } from './server.ts'
 
 const bench = useMariadb()
 let admin: Plain
+let words: Words
 
 beforeAll(async () => {
   const driver = mysql(bench.url)
@@ -18,12 +19,10 @@ beforeAll(async () => {
   admin = await bench.connect()
   await admin.ask('CREATE TABLE stock (id INT PRIMARY KEY, n INT, version INT NOT NULL) ENGINE = InnoDB')
   await admin.ask('INSERT INTO stock VALUES (1, 5, 0)')
-  await admin.ask('SET GLOBAL max_statement_time = 0.2')
+  words = await wordsOf(admin)
+  await admin.ask(`SET GLOBAL ${words.limit} = ${words.second / 5}`)
 })
-afterAll(() => admin?.ask('SET GLOBAL max_statement_time = 0'))
-
-const EXCEEDED =
-  "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'MAX_STATEMENT_TIME_EXCEEDED'"
+afterAll(() => admin?.ask(`SET GLOBAL ${words.limit} = 0`))
 
 test('a session lock that is waited for five times as long as a statement may take is had', async () => {
   await using a = sessionLocks(bench.url)
@@ -39,7 +38,7 @@ test('a session lock that is waited for five times as long as a statement may ta
 })
 
 test('who waits on the server for a lock of ours is not cut either', async () => {
-  const before = await admin.ask(EXCEEDED)
+  const before = await admin.ask(words.exceeded)
   const [a, b] = [await holdfast(mysql(bench.url)), await holdfast(mysql(bench.url))]
   const held = await a.mutex('rung').acquire()
   const waiting = b.mutex('rung').acquire()
@@ -49,7 +48,7 @@ test('who waits on the server for a lock of ours is not cut either', async () =>
   await (await waiting).release()
   await a.close()
   await b.close()
-  expect(await admin.ask(EXCEEDED)).toEqual(before)
+  expect(await admin.ask(words.exceeded)).toEqual(before)
 })
 
 test('optimistic inside a REPEATABLE READ transaction that others have overtaken: refused at once, and why', async () => {

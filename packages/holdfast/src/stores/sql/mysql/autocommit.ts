@@ -23,7 +23,10 @@ function flagsOf(result: unknown): number | null {
 export async function checkAutocommit(connection: MysqlConnection): Promise<void> {
   const [result] = await connection.query({ sql: 'DO 0', rowsAsArray: true })
   const flags = flagsOf(result) ?? AUTOCOMMIT
-  if ((flags & AUTOCOMMIT) === 0)
+  // The variable, too: MySQL's flag says "commits" on every new connection, even when the server is set to autocommit = 0.
+  const [rows] = await connection.query({ sql: 'SELECT @@autocommit', rowsAsArray: true })
+  const isOff = Number((rows as readonly (readonly unknown[])[])[0]?.[0]) === 0
+  if (isOff || (flags & AUTOCOMMIT) === 0)
     throw new UsageError(`mysql: a connection of the pool has autocommit = 0: ${WHAT_TO_DO}`)
   if ((flags & IN_TRANSACTION) !== 0) {
     throw new UsageError(`mysql: a connection of the pool was released inside a transaction: ${WHAT_TO_DO}`)

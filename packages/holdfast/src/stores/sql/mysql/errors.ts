@@ -1,8 +1,10 @@
 /** What an error of the server or of the client library means to Holdfast. */
 import { HoldfastError, StoreError, StoreUnreachableError } from '../../../contract/errors.ts'
 
-/** The request may get an answer later: limits of connections, shutdown, lock wait, deadlock, interrupted, killed. */
-const PASSING = new Set([1040, 1041, 1053, 1077, 1129, 1203, 1205, 1213, 1226, 1317, 1836, 1927, 1969, 3024, 4031])
+/** The request may get an answer later: a changed row, limits of connections, shutdown, lock wait, deadlock, interrupted, killed. */
+const PASSING = new Set([
+  1020, 1040, 1041, 1053, 1077, 1129, 1203, 1205, 1213, 1226, 1317, 1836, 1927, 1969, 3024, 4031,
+])
 /** No such table, procedure, column. */
 const NO_SCHEMA = new Set([1146, 1305, 1054])
 const READ_ONLY = 'the server takes no writes: it is a replica, or read-only. Give the URL of the primary'
@@ -19,10 +21,13 @@ const ADVICE: Record<number, string> = {
   1046: 'name a database in the URL: mysql://host/database',
 }
 
-/** Deadlock or lock wait: rolled back as a whole, and may be sent again at once. */
+/**
+ * Deadlock, lock wait, or a row that changed since the snapshot (MariaDB 11.6 and later, innodb_snapshot_isolation): rolled back
+ * as a whole, and may be sent again at once.
+ */
 export function isVictim(error: unknown): boolean {
   const errno = errnoOf(error)
-  return errno === 1213 || errno === 1205
+  return errno === 1213 || errno === 1205 || errno === 1020
 }
 
 export function isSchemaMissing(error: unknown): boolean {

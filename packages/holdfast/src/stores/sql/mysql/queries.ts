@@ -15,19 +15,20 @@ type Own = 'ear' | 'silence'
 const STATEMENTS: Record<StatementName | Own, string> = {
   // The short ways are those of join_v3 and leave_v3 (see there), as statements of their own: a procedure around them, with its
   // transaction and its result set, costs more than the update itself. The token comes back as the statement's insert id.
-  // Text travels as bytes (swap.sql).
+  // Text travels as bytes (swap.sql). Ids travel as hex: MySQL shows statements with their values in its list of processes,
+  // and whoever reads information_schema.PROCESSLIST or INNODB_TRX gets an error while one of them holds bytes that are no text.
   enterShort: `UPDATE @line SET last = LAST_INSERT_ID(GREATEST(last + 1, ${NOW})), capacity = $capacity,
-    changes = changes + 1, solo_id = $id, solo_weight = $weight, solo_ttl = $ttl, solo_lapse = ${NOW} + $ttl,
+    changes = changes + 1, solo_id = UNHEX($id), solo_weight = $weight, solo_ttl = $ttl, solo_lapse = ${NOW} + $ttl,
     solo_at = ${NOW}, solo_data = CONVERT(CAST($data AS BINARY) USING utf8mb4)
     WHERE name = $line AND places = 0 AND solo_id IS NULL AND dead_until <= ${NOW}`,
   leaveShort: `UPDATE @line SET solo_id = NULL, solo_data = NULL, changes = changes + 1
-    WHERE name = $line AND solo_id = $id`,
-  enter: call('enter', '$line, $id, $weight, $capacity, $ttl, $data, $wait, $bell'),
+    WHERE name = $line AND solo_id = UNHEX($id)`,
+  enter: call('enter', '$line, UNHEX($id), $weight, $capacity, $ttl, $data, $wait, $bell'),
   enterAll: call('enter_all', '$entries'),
-  rename: call('rename', '$line, $id, $newId, $ttl, $data'),
-  reweigh: call('reweigh', '$line, $id, $weight, $turn'),
+  rename: call('rename', '$line, UNHEX($id), UNHEX($newId), $ttl, $data'),
+  reweigh: call('reweigh', '$line, UNHEX($id), $weight, $turn'),
   take: call('take', '$line, $cost, $burst, $unit, $drain, $shutAfter, $shut'),
-  leave: call('leave', '$line, $id, $ttl, $after, $rings'),
+  leave: call('leave', '$line, UNHEX($id), $ttl, $after, $rings'),
   touch: call('touch', '$places'),
   break: call('break', '$line, $now'),
   swap: call('swap', '$line, $changes, $version, $next, $keep, $nonce'),
@@ -35,7 +36,7 @@ const STATEMENTS: Record<StatementName | Own, string> = {
   list: call('list', '$line'),
   poll: call('poll', '$places'),
   stamps: call('stamps', '$names'),
-  ear: call('ear', '$line, $id, $span'),
+  ear: call('ear', '$line, UNHEX($id), $span'),
   silence: 'DO RELEASE_LOCK($bellName)',
 }
 
@@ -52,7 +53,7 @@ export function mysqlQueries(session: MysqlSession, names: Names, rings: boolean
     judge: judgeOf(session, names),
     statements: STATEMENTS,
     encoding: {
-      id: (id) => Buffer.from(id, 'hex'),
+      id: (id) => Buffer.from(id),
       text: (text) => Buffer.from(text),
       flag: (is) => (is ? 1 : 0),
     },

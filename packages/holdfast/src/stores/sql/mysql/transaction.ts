@@ -47,7 +47,9 @@ function slotOf(name: string): number {
 function toLockError(error: unknown, name: string, prefix: string): Error {
   const detail = { line: name, cause: error }
   const { sqlState } = error as { readonly sqlState?: unknown }
-  if (sqlState === 'HF003') {
+  const errno = errnoOf(error)
+  // 1020: MariaDB 11.6 and later sees by itself that the row has changed since the snapshot.
+  if (sqlState === 'HF003' || errno === 1020) {
     return new UsageError(
       `${name} was held by another since this transaction began to read, and at REPEATABLE READ it would not see what that one has written. ` +
         'Call lockInTransaction before the first SELECT of the transaction, or SET TRANSACTION ISOLATION LEVEL READ COMMITTED before you begin it',
@@ -60,7 +62,6 @@ function toLockError(error: unknown, name: string, prefix: string): Error {
       detail,
     )
   }
-  const errno = errnoOf(error)
   if (errno === 1213) {
     const message = `${name}: this transaction and another wait for each other, and the server has rolled this one back; run it again`
     return new DeadlockError(message, detail)
