@@ -1,5 +1,5 @@
 /** What a client does with what it learns: the rules of core, as pure steps on one world. */
-import { type LineEvent, type ModelAnswer, stepLine, type StepLine } from './line.ts'
+import { type LineEvent, type ModelAnswer, stepLine, type StepLine } from 'holdfast/conformance'
 import {
   type Client,
   type Leg,
@@ -76,7 +76,7 @@ export class Clients {
   /** Asks for the first line of its wish, or for the next one. */
   begin(state: State, c: number): State {
     const { legs, visits } = state.clients[c] as Client
-    const wanted = this.rules.sortsLines ? this.wish(c).lines.toSorted() : this.wish(c).lines
+    const wanted = this.rules.sortsLines ? this.wish(c).lines.toSorted((a, b) => a - b) : this.wish(c).lines
     const line = wanted[legs.length] as number
     const begun = this.#client(state, c, { visits: legs.length === 0 ? visits - 1 : visits })
     return this.#enter(begun, c, line)
@@ -209,10 +209,13 @@ export class Clients {
       }
       case 'kept':
         return answer.wanted && this.rules.yields ? this.giveUp(state, c, known) : this.#put(state, c, known)
+      case 'holding':
+      case 'writing':
+        return this.#put(state, c, known)
       case 'told':
         return state
       default:
-        return this.#put(state, c, known)
+        throw new Error('no such phase')
     }
   }
 

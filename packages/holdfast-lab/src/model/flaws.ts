@@ -3,7 +3,7 @@
  * `seen` names them as docs/evidence.md does.
  */
 import { RULES, type Rules } from './client.ts'
-import { type LineEvent, type ModelLine, stepLine, type StepLine } from './line.ts'
+import { type LineEvent, type ModelLine, stepLine, type StepLine } from 'holdfast/conformance'
 import { TTL } from './state.ts'
 import type { FaultKind } from './worlds.ts'
 

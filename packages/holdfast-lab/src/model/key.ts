@@ -2,7 +2,7 @@
  * One text for all states that differ only by what no rule asks for: which of two equal clients is which, how large
  * tokens are as long as their order is the same, how old a request is that nobody waits for, which dead ids can't come.
  */
-import type { ModelLine } from './line.ts'
+import type { ModelLine } from 'holdfast/conformance'
 import type { Client, Request, State, World } from './state.ts'
 
 type Name = (id: string) => string

@@ -1,6 +1,6 @@
 /** The laws, as what must be true of every state that a small world can reach. */
 import type { Clients } from './client.ts'
-import { holders } from './line.ts'
+import { holders } from 'holdfast/conformance'
 import type { Leg, State } from './state.ts'
 
 /** Which law a state breaks, in one sentence; null: none. */

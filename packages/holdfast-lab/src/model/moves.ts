@@ -1,6 +1,6 @@
 /** All that can happen next in a small world, and what comes of it. */
 import { type Clients, RULES } from './client.ts'
-import { emptyLine, holders, isGrantedIn, type ModelLine, shift } from './line.ts'
+import { emptyLine, holders, isGrantedIn, type ModelLine, shift } from 'holdfast/conformance'
 import { type Budget, type Client, type Leg, type Reply, type Request, type State, TTL, type World } from './state.ts'
 
 export interface Move {

@@ -1,5 +1,5 @@
 /** A small world: some clients, some lines, and the messages between them. All of it is plain data. */
-import type { LineEvent, ModelAnswer, ModelLine } from './line.ts'
+import type { LineEvent, ModelAnswer, ModelLine } from 'holdfast/conformance'
 
 /** Ticks that a lease lasts: enough for a request to be late, a renewal to come in time, and a lease to end. */
 export const TTL = 2
@@ -109,6 +109,8 @@ export interface World {
   readonly name: string
   /** How often each fault may happen, so that all worlds are enumerated within a minute on two cores. */
   readonly times: number
+  /** How often a message may be late: this parts more schedules than all other faults. */
+  readonly late: number
   readonly capacity: number
   readonly lines: number
   readonly wishes: readonly Wish[]

@@ -55,6 +55,8 @@ export type LineEvent =
 export interface ModelAnswer {
   readonly token: number
   readonly ahead: number
+  /** Its own weight: of a raised place the heavier one. */
+  readonly weight: number
   readonly granted: boolean
   /** Somebody else in the line waits. */
   readonly wanted: boolean
@@ -86,8 +88,11 @@ export function ahead({ places, raise }: ModelLine, place: ModelPlace): number {
 
 /** The one rule: the weight in front and the own weight fit into the capacity. */
 export function isGrantedIn(line: ModelLine, place: ModelPlace): boolean {
-  const own = line.raise?.id === place.id ? line.raise.weight : place.weight
-  return ahead(line, place) + own <= line.capacity
+  return ahead(line, place) + weightIn(line, place) <= line.capacity
+}
+
+function weightIn({ raise }: ModelLine, place: ModelPlace): number {
+  return raise?.id === place.id ? raise.weight : place.weight
 }
 
 /** Those that hold: a raised place that still waits holds with its first weight. */
@@ -113,8 +118,7 @@ export const stepLine: StepLine = (before, event, now) => {
   switch (event.kind) {
     case 'enter':
       if (place !== undefined) return renew(line, place, now)
-      if (line.tombstones.includes(event.id)) return nothing(line)
-      return join(line, event, now)
+      return line.tombstones.includes(event.id) ? nothing(line) : join(line, event, now)
     case 'touch':
       return place === undefined ? nothing(line) : renew(line, place, now)
     case 'leave':
@@ -124,13 +128,19 @@ export const stepLine: StepLine = (before, event, now) => {
     case 'reweigh':
       if (place === undefined || place.broken) return nothing(line)
       return renew(event.turn > place.turn ? weigh(line, place, event.weight, event.turn) : line, place, now)
-    case 'rename': {
-      const heir = place ?? line.places.find(({ id }) => id === event.to)
-      if (heir === undefined || heir.broken) return nothing(line)
-      const named = change(line, heir.id, (each) => ({ ...each, id: event.to }))
-      return renew(heir.id === event.to ? named : bury(named, event.id), { ...heir, id: event.to }, now)
-    }
+    case 'rename':
+      return rename(line, event, now)
+    default:
+      throw new Error('no such event')
   }
+}
+
+/** The place goes on under another id; the old one never comes back. */
+function rename(line: ModelLine, { id, to }: LineEvent & { kind: 'rename' }, now: number): LineStep {
+  const heir = line.places.find((place) => place.id === id || place.id === to)
+  if (heir === undefined || heir.broken) return nothing(line)
+  const named = change(line, heir.id, (each) => ({ ...each, id: to }))
+  return renew(heir.id === to ? named : bury(named, id), { ...heir, id: to }, now)
 }
 
 function join(line: ModelLine, event: LineEvent & { kind: 'enter' }, now: number): LineStep {
@@ -164,7 +174,11 @@ function breakHolders(line: ModelLine, atOnce: boolean): LineStep {
 function stand(line: ModelLine, place: ModelPlace): LineStep {
   const granted = isGrantedIn(line, place)
   const wanted = line.places.some((other) => other.id !== place.id && !isGrantedIn(line, other))
-  return { line, answer: { token: place.token, ahead: ahead(line, place), granted, wanted }, broken: 0 }
+  return {
+    line,
+    answer: { token: place.token, ahead: ahead(line, place), weight: weightIn(line, place), granted, wanted },
+    broken: 0,
+  }
 }
 
 function nothing(line: ModelLine): LineStep {
