@@ -26,12 +26,30 @@ import type { StoreUnderTest } from './rig.ts'
 import { tokens } from './tokens.ts'
 import { upgrades } from './upgrades.ts'
 import { views } from './views.ts'
+import { walks } from './walk.ts'
 
 export type { ConformanceCase } from './case.ts'
 export type { StoreUnderTest } from './rig.ts'
+export { type Asked, Mirror, type ModelEntry, type RealAnswer } from './mirror.ts'
+export {
+  emptyLine,
+  holders,
+  isGrantedIn,
+  type LineEvent,
+  type LineStep,
+  type ModelAnswer,
+  type ModelLine,
+  type ModelPlace,
+  type ModelRaise,
+  purge,
+  shift,
+  stepLine,
+  type StepLine,
+} from './model-line.ts'
 
 const DRAFTS = [
   ...laws,
+  ...walks,
   ...tokens,
   ...access,
   ...crowds,

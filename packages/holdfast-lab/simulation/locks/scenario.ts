@@ -41,6 +41,7 @@ export async function play(seed: number, onNote: World['onNote'] = null): Promis
     const hf = makeInstance(link, { runtime: machine.runtime, connectTimeoutMs: 1_000 })
     return new Actor(machine, hf, rng, checker, patient)
   })
+  server.onDisagreement = (what) => checker.fail(`the model disagrees: ${what}`)
   server.onGranted = (id, token) => void links.some((link) => link.push({ id, token }))
   server.onBroken = (id) => void links.some((link) => link.broken(id))
 

@@ -2,6 +2,7 @@
 import type { Entry, LineView, Place, PlaceView } from '../../../holdfast/src/contract/driver.ts'
 import type { MemoryPlace } from '../../../holdfast/src/stores/memory/line.ts'
 import { type Answer, MemoryStore, type StoreListener } from '../../../holdfast/src/stores/memory/store.ts'
+import { type Asked, Mirror } from '../../../holdfast/conformance/index.ts'
 import type { World } from './world.ts'
 
 export type Request =
@@ -30,6 +31,8 @@ export class Server implements StoreListener {
   failedOverAt = -1
   onGranted: (id: string, token: Place['token']) => void = () => {}
   onBroken: (id: string) => void = () => {}
+  /** The store and the model have parted. */
+  onDisagreement: (what: string) => void = () => {}
   /** When a line was last broken. */
   readonly brokenAt: Map<string, number> = new Map()
   #broken: Broken[] = []
@@ -37,6 +40,7 @@ export class Server implements StoreListener {
   #store: MemoryStore
   readonly #log: { readonly at: number; readonly request: Request }[] = []
   #isReplaying = false
+  #mirror: Mirror | null = new Mirror(true)
 
   constructor(world: World) {
     this.#world = world
@@ -44,8 +48,19 @@ export class Server implements StoreListener {
   }
 
   handle(request: Request): Reply {
-    this.#log.push({ at: this.#world.now, request })
-    return this.#apply(request, this.#world.now)
+    const { now } = this.#world
+    this.#log.push({ at: now, request })
+    const reply = this.#apply(request, now)
+    this.#compare(request, reply, now)
+    return reply
+  }
+
+  /** Each answer is compared with the model's, until a fail-over forgets what the model knows. */
+  #compare(request: Request, reply: Reply, now: number): void {
+    for (const [i, asked] of askedBy(request, reply).entries()) {
+      const fault = this.#mirror?.disagree(asked, reply[i] ?? null, now) ?? null
+      if (fault !== null) this.onDisagreement(fault)
+    }
   }
 
   /** A replica takes over that has missed the last requests. */
@@ -56,6 +71,7 @@ export class Server implements StoreListener {
     for (const { at, request } of this.#log) this.#apply(request, at)
     this.#isReplaying = false
     this.failedOverAt = this.#world.now
+    this.#mirror = null
     // What was broken may have been forgotten with the rest.
     this.#broken = []
   }
@@ -128,4 +144,12 @@ export class Server implements StoreListener {
         throw new Error('unknown request')
     }
   }
+}
+
+/** A request as the model knows it. Several entries that found no room together have left no trace. */
+function askedBy(request: Request, reply: Reply): Asked[] {
+  if (request.kind === 'touch') return request.entries.map((entry) => ({ kind: 'touch', entry }))
+  if (request.kind === 'break') return [{ kind: 'break', line: request.line, atOnce: false }]
+  if (request.kind !== 'enterAll') return [request]
+  return reply.length === 0 ? [] : request.entries.map((entry) => ({ kind: 'enter', entry, wait: false }))
 }

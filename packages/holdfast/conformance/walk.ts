@@ -1,0 +1,133 @@
+/** A random walk through one line: after each step the store must stand where the model stands. */
+import assert from 'node:assert/strict'
+import { type Driver, type Entry, isGranted, type Place } from '../src/contract/driver.ts'
+import type { Draft } from './case.ts'
+import { type Asked, Mirror } from './mirror.ts'
+import { entry, type Rig } from './rig.ts'
+
+const STEPS = 60
+
+/** Its seed is in the message of a failure, and as HOLDFAST_WALK_SEED in the environment it walks the same way again. */
+function dice(seed: number): (below: number) => number {
+  let state = seed
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return Math.floor((state / 2 ** 32) * below)
+  }
+}
+
+/** One contender of the walk. */
+interface Walker {
+  readonly driver: Driver
+  readonly at: Entry
+  turn: number
+}
+
+class Walk {
+  readonly #drivers: readonly Driver[]
+  readonly #line: string
+  readonly #capacity: number
+  readonly #below: (below: number) => number
+  readonly #mirror = new Mirror()
+  readonly #said: string[] = []
+  readonly #walkers: Walker[] = []
+
+  constructor(drivers: readonly Driver[], line: string, capacity: number, seed: number) {
+    this.#drivers = drivers
+    this.#line = line
+    this.#capacity = capacity
+    this.#below = dice(seed)
+    this.#said.push(`HOLDFAST_WALK_SEED=${seed}, capacity ${capacity}`)
+  }
+
+  async step(): Promise<unknown> {
+    const walker = this.#walkers[this.#below(this.#walkers.length)]
+    const choice = this.#below(12)
+    if (walker === undefined || choice < 3) return this.#enter(this.#fresh(), true)
+    if (choice === 3) return this.#enter(this.#fresh(), false)
+    if (choice === 4) return this.#again(walker)
+    if (choice === 5) return this.#late()
+    if (choice === 6 && this.#below(4) === 0) return this.#break()
+    if (choice === 7 && walker.at.weight === 2) return this.#reweigh(walker)
+    return choice < 10 ? this.#touch(walker) : this.#leave(walker)
+  }
+
+  #fresh(): Walker {
+    const driver = this.#drivers[this.#below(this.#drivers.length)] as Driver
+    // With a capacity of 3: readers, one that may become a writer, and writers.
+    const weight = this.#capacity === 1 ? 1 : 1 + this.#below(3)
+    return { driver, at: entry(this.#line, { weight, capacity: this.#capacity }), turn: 0 }
+  }
+
+  async #enter(walker: Walker, wait: boolean): Promise<void> {
+    const place = await walker.driver.enter(walker.at, wait)
+    if (place !== null && !this.#walkers.includes(walker)) this.#walkers.push(walker)
+    this.#agree({ kind: 'enter', entry: walker.at, wait }, place)
+  }
+
+  /** The answer was lost: the same id is asked for again. What has gone is not: a store need not remember it. */
+  async #again(walker: Walker): Promise<void> {
+    if ((await this.#touch(walker)) === null) this.#walkers.splice(this.#walkers.indexOf(walker), 1)
+    else await this.#enter(walker, true)
+  }
+
+  async #touch({ driver, at }: Walker): Promise<Place | null> {
+    const [place = null] = await driver.touch([at])
+    this.#agree({ kind: 'touch', entry: at }, place)
+    return place
+  }
+
+  async #leave(walker: Walker): Promise<void> {
+    await walker.driver.leave(walker.at)
+    this.#walkers.splice(this.#walkers.indexOf(walker), 1)
+    this.#agree({ kind: 'leave', entry: walker.at }, null)
+  }
+
+  /** The leave overtakes its own enter. */
+  async #late(): Promise<void> {
+    const { driver, at } = this.#fresh()
+    await driver.leave(at)
+    this.#agree({ kind: 'leave', entry: at }, null)
+    this.#agree({ kind: 'enter', entry: at, wait: true }, await driver.enter(at, true))
+  }
+
+  async #reweigh(walker: Walker): Promise<void> {
+    const { driver, at } = walker
+    const place = await this.#touch(walker)
+    if (driver.reweigh === undefined || place === null) return
+    const isHeavy = walker.turn % 2 === 1
+    // Only a holder becomes heavier; a raised one that still waits may be light again.
+    if (!isHeavy && !isGranted(at, place)) return
+    const asked = isHeavy ? at : { ...at, weight: at.capacity }
+    walker.turn += 1
+    const answer = await driver.reweigh(asked, walker.turn)
+    this.#agree({ kind: 'reweigh', entry: asked, turn: walker.turn }, answer)
+  }
+
+  async #break(): Promise<void> {
+    await (this.#drivers[0] as Driver).break(this.#line, true)
+    this.#agree({ kind: 'break', line: this.#line, atOnce: true }, null)
+  }
+
+  #agree(asked: Asked, place: Place | null): void {
+    this.#said.push(`${asked.kind} ${asked.kind === 'break' ? '' : asked.entry.id.slice(0, 4)}`)
+    const fault = this.#mirror.disagree(asked, place, 0)
+    assert.equal(fault, null, this.#said.join('; '))
+  }
+}
+
+async function walk(rig: Rig, capacity: number): Promise<void> {
+  const drivers = [await rig.driver(), await rig.driver(), await rig.driver()]
+  const { fair, counting } = (drivers[0] as Driver).traits
+  if (!fair || (capacity > 1 && !counting)) return
+  const given = Number(process.env['HOLDFAST_WALK_SEED'])
+  const seed = Number.isSafeInteger(given) && given > 0 ? given : 1 + Math.floor(Math.random() * 2 ** 31)
+  const walking = new Walk(drivers, rig.name(), capacity, seed)
+  for (let i = 0; i < STEPS; i++) await walking.step()
+}
+
+export const walks: Draft[] = [1, 3].map((capacity) => ({
+  law: 'model',
+  name: `a random walk on a line of capacity ${capacity} goes as the model goes`,
+  run: (rig) => walk(rig, capacity),
+}))
