@@ -91,7 +91,9 @@ const TONES: Readonly<Partial<Record<Happening['kind'], string>>> = {
   elected: 'good',
 }
 
-export function Events({ events }: { readonly events: readonly Happening[] }): JSX.Element {
+/** `isOne`: all are of the same lock, whose name need not be said. */
+export function Events(props: { readonly events: readonly Happening[]; readonly isOne?: boolean }): JSX.Element {
+  const { events, isOne = false } = props
   if (events.length === 0) return <p class="muted small">Nothing since the console has looked.</p>
   return (
     <ul class="list events">
@@ -103,8 +105,8 @@ export function Events({ events }: { readonly events: readonly Happening[] }): J
             <time class="num">{clock(event.atMs)}</time>
             <span class={`tag ${TONES[event.kind] ?? ''}`}>{event.kind}</span>
             <span class="what">
-              {event.lock === '' ? null : <LockLink lock={event.lock} />}
-              <small>
+              {event.lock === '' || isOne ? null : <LockLink lock={event.lock} />}
+              <small class={isOne ? 'only' : ''}>
                 {event.who === '' ? '' : <Name text={event.who} />}
                 {event.who !== '' && event.note !== '' ? ' · ' : ''}
                 {event.note === '' ? '' : <Name text={event.note} />}

@@ -7,7 +7,7 @@ import { LockPage } from './lock-page.tsx'
 import { Locks } from './locks.tsx'
 import { model, nowMs, useModel, useTick } from './model.ts'
 import { useRoute } from './route.ts'
-import { clock, count, plain, span } from './text.tsx'
+import { clock, plain, span } from './text.tsx'
 import { type Theme, ThemeButton } from './theme.tsx'
 
 export function App({ theme }: { readonly theme: Theme }): JSX.Element {
@@ -70,7 +70,7 @@ function TopBar({ theme }: { readonly theme: Theme }): JSX.Element {
       <span class={`pill ${state}`} role="status">
         {words[state]}
       </span>
-      {head?.allowBreak === true ? <span class="pill warn">Breaking allowed</span> : null}
+      {head?.allowBreak === true ? <span class="pill warn wide">Breaking allowed</span> : null}
       <ThemeButton theme={theme} />
     </header>
   )
@@ -140,14 +140,15 @@ function Figures({ version }: { readonly version: number }): JSX.Element {
   const figures: readonly (readonly [string, string, string])[] = [
     [model.rows.size.toLocaleString('en'), 'Locks', ''],
     [sums.held.toLocaleString('en'), 'Holders', ''],
-    [sums.waiting.toLocaleString('en'), `Waiting, on ${count(sums.contended, 'lock')}`, sums.waiting > 0 ? 'warn' : ''],
+    [sums.waiting.toLocaleString('en'), 'Waiting', sums.waiting > 0 ? 'warn' : ''],
+    [sums.contended.toLocaleString('en'), 'Contended', ''],
     [longest, 'Longest wait', sums.oldestMs < nowMs() - 30_000 ? 'warn' : ''],
-    [sums.losses.toLocaleString('en'), 'Losses seen', sums.losses > 0 ? 'bad' : ''],
+    [sums.losses.toLocaleString('en'), 'Losses', sums.losses > 0 ? 'bad' : ''],
   ]
   return (
     <dl class="figures">
       {figures.map(([value, title, tone]) => (
-        <div key={title.split(',')[0]} class={tone}>
+        <div key={title} class={tone}>
           <dt>{title}</dt>
           <dd>{value}</dd>
         </div>

@@ -15,7 +15,7 @@ export interface ChartProps {
   readonly colour: string
 }
 
-const HEIGHT_PX = 62
+const HEIGHT_PX = 66
 
 export function Chart({ title, value, xs, ys, look, colour }: ChartProps): JSX.Element {
   const box = useRef<HTMLDivElement>(null)
@@ -58,18 +58,23 @@ export function Chart({ title, value, xs, ys, look, colour }: ChartProps): JSX.E
   )
 }
 
+/** A canvas knows no variables: what the colour is now, light or dark. */
+function resolved(element: HTMLElement, name: string): string {
+  element.style.color = `var(--${name})`
+  return getComputedStyle(element).color
+}
+
 function optionsOf(element: HTMLElement, look: 'line' | 'bars', colour: string): uPlot.Options {
-  const css = getComputedStyle(element)
-  const stroke = css.getPropertyValue(`--${colour}`).trim()
-  const ink = css.getPropertyValue('--faint').trim()
-  const rule = css.getPropertyValue('--rule').trim()
+  const stroke = resolved(element, colour)
+  const ink = resolved(element, 'faint')
+  const rule = resolved(element, 'rule')
   const font = '11px Inter, system-ui, sans-serif'
   return {
     width: element.clientWidth,
     height: HEIGHT_PX,
     legend: { show: false },
     cursor: { show: false },
-    padding: [4, 6, 0, 0],
+    padding: [9, 6, 0, 0],
     scales: { y: { range: (_, __, max) => [0, Math.max(1, max)] } },
     axes: [
       { size: 18, font, stroke: ink, grid: { show: false }, ticks: { show: false }, space: 70, values: times },

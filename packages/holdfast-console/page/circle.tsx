@@ -5,18 +5,19 @@ import { nowMs } from './model.ts'
 import { linkTo } from './route.ts'
 import { Name, plain, span } from './text.tsx'
 
-const SIZE = 300
-const CENTRE = SIZE / 2
-const RADIUS = 92
-const NODE = 17
-/** Of a name that stands inside the ring. */
-const LETTERS = 16
+const WIDTH = 360
+const HEIGHT = 200
+const CENTRE = WIDTH / 2
+const RADIUS = 74
+const NODE = 15
+/** Of a name that stands beside the ring. */
+const LETTERS = 14
 
 export function Circle({ parts }: { readonly parts: readonly CirclePart[] }): JSX.Element {
   const angles = parts.map((_, i) => (i / parts.length) * 2 * Math.PI - Math.PI / 2)
   return (
     <div class="circle">
-      <svg viewBox={`0 0 ${SIZE} ${SIZE - 30}`} role="img" aria-label={`A ring of ${parts.length} processes`}>
+      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={`A ring of ${parts.length} processes`}>
         <defs>
           <marker id="tip" viewBox="0 0 8 8" refX="6.5" refY="4" markerWidth="7" markerHeight="7" orient="auto">
             <path d="M0 0 L8 4 L0 8 z" class="tip" />
@@ -26,7 +27,7 @@ export function Circle({ parts }: { readonly parts: readonly CirclePart[] }): JS
           <path key={`arc ${i}`} class="arc" d={arc(from, parts.length)} marker-end="url(#tip)" />
         ))}
         {parts.map((part, i) => {
-          const at = point((angles[i] ?? 0) + Math.PI / parts.length, RADIUS + 20)
+          const at = point((angles[i] ?? 0) + Math.PI / parts.length, RADIUS + 12)
           return (
             <text key={part.lock} class="arc-lock" x={at.x} y={at.y + 4} text-anchor={anchor(at.x)}>
               {short(part.lock)}
@@ -69,7 +70,7 @@ export function LockLink({ lock }: { readonly lock: string }): JSX.Element {
 }
 
 function point(angle: number, radius: number): { readonly x: number; readonly y: number } {
-  return { x: CENTRE + radius * Math.cos(angle), y: CENTRE - 15 + radius * Math.sin(angle) }
+  return { x: CENTRE + radius * Math.cos(angle), y: HEIGHT / 2 + 6 + radius * Math.sin(angle) }
 }
 
 /** Along the ring, from the edge of a node to that of the next. */
@@ -82,7 +83,7 @@ function arc(from: number, count: number): string {
 }
 
 function anchor(x: number): 'start' | 'middle' | 'end' {
-  return Math.abs(x - CENTRE) < 10 ? 'middle' : x > CENTRE ? 'end' : 'start'
+  return Math.abs(x - CENTRE) < 10 ? 'middle' : x > CENTRE ? 'start' : 'end'
 }
 
 function short(name: string): string {

@@ -14,6 +14,7 @@ import { Timeline } from './timeline.tsx'
 import { Virtual } from './virtual.tsx'
 
 const QUEUE_ROW_PX = 34
+const QUEUE_ROWS = 14
 
 export function LockPage({ name, version }: { readonly name: string; readonly version: number }): JSX.Element {
   useTick()
@@ -61,7 +62,7 @@ export function LockPage({ name, version }: { readonly name: string; readonly ve
         </div>
         <section class="panel">
           <h2>What happened</h2>
-          <Events events={events} />
+          <Events events={events} isOne />
         </section>
       </div>
       {isBreaking ? (
@@ -151,6 +152,7 @@ function Queue({ waiters }: { readonly waiters: readonly Party[] }): JSX.Element
           onActive={setActive}
           props={{
             class: 'grid queue',
+            style: { height: `${Math.min(QUEUE_ROWS, waiters.length) * QUEUE_ROW_PX}px` },
             role: 'grid',
             'aria-label': 'Waiters, in the order of the queue',
             'aria-rowcount': waiters.length,

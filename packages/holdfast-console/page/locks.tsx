@@ -20,7 +20,7 @@ const COLUMNS: readonly (readonly [key: SortKey, title: string, className: strin
 ]
 
 const ROW_PX = 46
-const PHONE_ROW_PX = 78
+const PHONE_ROW_PX = 62
 const phone = matchMedia('(max-width: 760px)')
 
 /** Kept while the page of a lock is shown. */

@@ -8,6 +8,8 @@ const LANE_PX = 26
 const LANES_MAX = 8
 const SHOWN_MS = 15 * 60_000
 const LEAST_MS = 30_000
+/** As many as the style sheet has. */
+const HUES = 6
 
 export function Timeline({ spans }: { readonly spans: readonly Span[] }): JSX.Element {
   const now = nowMs()
@@ -47,7 +49,7 @@ export function Timeline({ spans }: { readonly spans: readonly Span[] }): JSX.El
           return (
             <g key={one.token}>
               <rect
-                class={`hold ${(one.end ?? 'now').replace(' ', '-')}`}
+                class={`hold hue-${hueOf(one.who)} ${(one.end ?? 'now').replace(' ', '-')}`}
                 x={`${x}%`}
                 y={lane * LANE_PX + 3}
                 width={`${width}%`}
@@ -67,6 +69,13 @@ export function Timeline({ spans }: { readonly spans: readonly Span[] }): JSX.El
       </svg>
     </figure>
   )
+}
+
+/** The same holder has the same colour. */
+function hueOf(who: string): number {
+  let sum = 0
+  for (const char of who) sum = (sum * 31 + (char.codePointAt(0) ?? 0)) % 9_973
+  return sum % HUES
 }
 
 /** The first lane that is free when the hold begins. */

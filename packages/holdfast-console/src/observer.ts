@@ -114,10 +114,10 @@ export class Observer {
       this.#jobs = await this.#kit.jobs()
       this.#limiters = await this.#kit.limiters()
       if (this.#isClosed) return
-      const took = performance.now() - began
-      this.#everyMs = Math.round(
-        Math.max(this.#settings.pollMs + lines.length * PER_LOCK_MS + this.#kit.size * PER_LIMITER_MS, took / DUTY),
-      )
+      // A look that had to wait for the store to come up says nothing of what looks cost.
+      const slowMs = this.#state === 'up' ? (performance.now() - began) / DUTY : 0
+      const manyMs = lines.length * PER_LOCK_MS + this.#kit.size * PER_LIMITER_MS
+      this.#everyMs = Math.round(Math.max(this.#settings.pollMs + manyMs, slowMs))
       this.#see(lines, Date.now())
     } catch (error) {
       if (this.#isClosed) return
