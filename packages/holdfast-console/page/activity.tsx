@@ -84,6 +84,8 @@ function Panel(props: {
 
 const TONES: Readonly<Partial<Record<Happening['kind'], string>>> = {
   'ran out': 'bad',
+  lost: 'bad',
+  'timed out': 'warn',
   broken: 'bad',
   deadlock: 'bad',
   'store lost': 'bad',
@@ -99,7 +101,7 @@ export function Events(props: { readonly events: readonly Happening[]; readonly 
     <ul class="list events">
       {events
         .slice(-SHOWN_EVENTS)
-        .reverse()
+        .toReversed()
         .map((event) => (
           <li key={event.id}>
             <time class="num">{clock(event.atMs)}</time>

@@ -24,7 +24,7 @@ export function Chart({ title, value, xs, ys, look, colour }: ChartProps): JSX.E
   data.current = [[...xs], [...ys]]
   useEffect(() => {
     const element = box.current
-    if (element === null) return
+    if (element === null) return undefined
     const make = (): void => {
       plot.current?.destroy()
       plot.current = new uPlot(optionsOf(element, look, colour), data.current, element)

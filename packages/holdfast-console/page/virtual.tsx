@@ -25,7 +25,7 @@ export function Virtual(props: VirtualProps): JSX.Element {
   const [view, setView] = useState({ top: 0, height: 800 })
   useLayoutEffect(() => {
     const element = box.current
-    if (element === null) return
+    if (element === null) return undefined
     const measure = (): void => setView({ top: element.scrollTop, height: element.clientHeight })
     const observer = new ResizeObserver(measure)
     observer.observe(element)

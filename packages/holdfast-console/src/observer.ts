@@ -1,11 +1,13 @@
 /** Looks at the store again and again, and tells what has changed. The console's only use of the store but for breaks. */
 import type { Holdfast, LineView } from 'holdfast'
+import { formatDuration } from 'holdfast/internal'
 import { changesOf } from './changes.ts'
 import { Circles } from './circles.ts'
 import { Kit } from './kit.ts'
 import { type Lock, lockOf, rowOf, who } from './lock.ts'
 import type { ConsoleSettings } from './options.ts'
 import { Past } from './past.ts'
+import { type Reported, Reports } from './reports.ts'
 import { Ring } from './ring.ts'
 import type { CirclePart, Detail, EventKind, Happening, Head, JobView, LimiterView, Point, Span } from './wire.ts'
 
@@ -34,6 +36,7 @@ export class Observer {
   readonly #hf: Holdfast
   readonly #settings: ConsoleSettings
   readonly #kit: Kit
+  readonly #reports: Reports
   readonly #circles = new Circles()
   readonly #past = new Past()
   readonly #events = new Ring<Happening>(EVENTS_MAX)
@@ -59,6 +62,7 @@ export class Observer {
     this.#hf = hf
     this.#settings = settings
     this.#kit = new Kit(hf, settings.limiters)
+    this.#reports = new Reports(hf)
     this.#tell = tell
     this.#everyMs = settings.pollMs
     this.#wait(0)
@@ -113,11 +117,13 @@ export class Observer {
       for await (const line of this.#hf.list({ prefix: this.#settings.prefix })) lines.push(line)
       this.#jobs = await this.#kit.jobs()
       this.#limiters = await this.#kit.limiters()
+      const reported = await this.#reports.next()
       if (this.#isClosed) return
       // A look that had to wait for the store to come up says nothing of what looks cost.
       const slowMs = this.#state === 'up' ? (performance.now() - began) / DUTY : 0
       const manyMs = lines.length * PER_LOCK_MS + this.#kit.size * PER_LIMITER_MS
       this.#everyMs = Math.round(Math.max(this.#settings.pollMs + manyMs, slowMs))
+      for (const one of reported) this.#hear(one)
       this.#see(lines, Date.now())
     } catch (error) {
       if (this.#isClosed) return
@@ -146,6 +152,15 @@ export class Observer {
     this.#locks = locks
     this.#seeCircles(lines, nowMs)
     this.#publish(gone, nowMs)
+  }
+
+  /** What a process says of itself, and the store does not show. */
+  #hear({ atMs, event, lock, ms, reason, token, who: party }: Reported): void {
+    const kind = event === 'lost' ? 'lost' : event === 'timed-out' ? 'timed out' : null
+    if (kind === null || !lock.startsWith(this.#settings.prefix)) return
+    const long = ms === null ? '' : `${kind === 'lost' ? 'held' : 'waited'} ${formatDuration(ms)}`
+    const note = [reason, long, 'reported'].filter((part) => part !== '').join(', ')
+    this.#happen(kind, lock, party, token, note, atMs)
   }
 
   #seeCircles(lines: readonly LineView[], nowMs: number): void {
@@ -227,9 +242,9 @@ export class Observer {
     }
   }
 
-  #happen(kind: EventKind, lock: string, party: string, token: string, note: string): void {
+  #happen(kind: EventKind, lock: string, party: string, token: string, note: string, atMs: number = Date.now()): void {
     this.#ids++
-    const event = { id: this.#ids, atMs: Date.now(), kind, lock, who: party, token, note }
+    const event = { id: this.#ids, atMs, kind, lock, who: party, token, note }
     if (lock !== '') this.#past.tell(event)
     if (kind === 'handed over' || kind === 'elected') this.#handovers++
     if (kind === 'ran out' || kind === 'broken') this.#losses++

@@ -47,6 +47,10 @@ export type EventKind =
   | 'acquired'
   | 'released'
   | 'ran out'
+  /** By the report of its holder, with the reason. */
+  | 'lost'
+  /** By the report of a waiter that gave up. */
+  | 'timed out'
   | 'broken'
   | 'elected'
   | 'deadlock'

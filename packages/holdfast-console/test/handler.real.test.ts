@@ -1,5 +1,5 @@
 /** The handler behind node:http: who is let in, what a request can change, and how it is mounted. Needs the built page. */
-import { request } from 'node:http'
+import { request, type RequestListener } from 'node:http'
 import express from 'express'
 import { holdfast } from 'holdfast'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -157,12 +157,31 @@ describe('the handler', () => {
     await close()
   })
 
+  test('shows what processes report: why a lock was lost, who gave up', async () => {
+    const id = '0123456789abcdef'
+    const told = { atMs: Date.now(), lock: 'reported', ms: 1_500 }
+    const recent = [
+      { ...told, event: 'lost', reason: 'expired', token: '7' },
+      { ...told, event: 'timed-out' },
+      { ...told, event: 'acquired' },
+      { event: 'lost' },
+    ]
+    await shown.hf.cell(`holdfast/report/${id}`).update(() => ({ v: 1, id, host: 'web-1', pid: 7, label: 'x', recent }))
+    await shown.hf.cell('holdfast/reports').update(() => ({ [id]: { host: 'web-1' }, 'no id': {}, feed: {} }))
+    const events = async (): Promise<string[]> => {
+      const { body } = await ask(`${shown.url}api/lock?name=reported`)
+      return (JSON.parse(body) as Detail).events.map(({ kind, who, note }) => `${kind}: ${who}: ${note}`)
+    }
+    const both = ['lost: x (web-1:7): expired, held 1.5s, reported', 'timed out: x (web-1:7): waited 1.5s, reported']
+    await expect.poll(events).toEqual(both)
+  })
+
   test('can be mounted in an application, below a path', async () => {
     await using hf = await holdfast('memory:')
     const page = lockConsole(hf)
-    const app = express()
+    const app = express() as unknown as RequestListener & { use(path: string, handler: RequestListener): void }
     app.use('/ops/locks', page)
-    app.get('/', (_, res) => void res.send('mine'))
+    app.use('/', (_, res) => void res.end('mine'))
     const { url, close } = await serve(app)
     const { status, headers } = await ask(`${url}ops/locks`)
     expect([status, new URL(String(headers['location']), `${url}ops/locks`).pathname]).toEqual([308, '/ops/locks/'])
