@@ -1,6 +1,5 @@
 /** The page in a real browser, on a real Redis. */
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import axe from 'axe-core'
 import { type Holdfast, holdfast } from 'holdfast'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -9,8 +8,6 @@ import type { Server } from '../../holdfast-lab/src/testbed/server.ts'
 import { type Testbed, testbed } from '../../holdfast-lab/src/testbed/testbed.ts'
 import { Terminal, until } from '../../holdfast/test/cli/terminal.ts'
 import { browser, type Site, site, TOKEN } from './rig.ts'
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 describe.skipIf(skipped('redis'))('the page', () => {
   const terminal = new Terminal()
@@ -204,7 +201,7 @@ describe.skipIf(skipped('redis'))('the page', () => {
 
   /** What axe calls serious or critical. */
   async function serious(): Promise<string[]> {
-    await page.evaluate(AXE)
+    await page.evaluate(axe.source)
     return page.evaluate(`axe.run().then(({ violations }) => violations
       .filter(({ impact }) => impact === 'serious' || impact === 'critical')
       .map(({ id, nodes }) => id + ': ' + nodes[0].html))`)
