@@ -9,7 +9,10 @@ import { model, nowMs, useTick } from './model.ts'
 import { clock, count, Name, span } from './text.tsx'
 
 const BUCKET_MS = 10_000
-const SHOWN_EVENTS = 40
+/** Shown at once; the others on demand. */
+const FIRST_EVENTS = 6
+const FIRST_OF_ONE = 20
+const EVENTS_MAX = 200
 
 export function Activity({ version }: { readonly version: number }): JSX.Element {
   useTick()
@@ -93,30 +96,42 @@ const TONES: Readonly<Partial<Record<Happening['kind'], string>>> = {
   elected: 'good',
 }
 
-/** `isOne`: all are of the same lock, whose name need not be said. */
+/** The newest first. `isOne`: all are of the same lock, whose name need not be said, and there is room. */
 export function Events(props: { readonly events: readonly Happening[]; readonly isOne?: boolean }): JSX.Element {
   const { events, isOne = false } = props
   if (events.length === 0) return <p class="muted small">Nothing since the console has looked.</p>
+  const newest = events.toReversed()
+  const first = isOne ? FIRST_OF_ONE : FIRST_EVENTS
+  const older = newest.slice(first, EVENTS_MAX)
+  const item = (event: Happening): JSX.Element => <Event key={event.id} event={event} isOne={isOne} />
   return (
-    <ul class="list events">
-      {events
-        .slice(-SHOWN_EVENTS)
-        .toReversed()
-        .map((event) => (
-          <li key={event.id}>
-            <time class="num">{clock(event.atMs)}</time>
-            <span class={`tag ${TONES[event.kind] ?? ''}`}>{event.kind}</span>
-            <span class="what">
-              {event.lock === '' || isOne ? null : <LockLink lock={event.lock} />}
-              <small class={isOne ? 'only' : ''}>
-                {event.who === '' ? '' : <Name text={event.who} />}
-                {event.who !== '' && event.note !== '' ? ' · ' : ''}
-                {event.note === '' ? '' : <Name text={event.note} />}
-              </small>
-            </span>
-          </li>
-        ))}
-    </ul>
+    <>
+      <ul class="list events">{newest.slice(0, first).map(item)}</ul>
+      {older.length === 0 ? null : (
+        <details>
+          <summary>{older.length} older</summary>
+          <ul class="list events">{older.map(item)}</ul>
+        </details>
+      )}
+    </>
+  )
+}
+
+function Event({ event, isOne }: { readonly event: Happening; readonly isOne: boolean }): JSX.Element {
+  const { atMs, kind, lock, who, note } = event
+  return (
+    <li>
+      <time class="num">{clock(atMs)}</time>
+      <span class={`tag ${TONES[kind] ?? ''}`}>{kind}</span>
+      <span class="what">
+        {lock === '' || isOne ? null : <LockLink lock={lock} />}
+        <small class={isOne ? 'only' : ''}>
+          {who === '' ? '' : <Name text={who} />}
+          {who !== '' && note !== '' ? ' · ' : ''}
+          {note === '' ? '' : <Name text={note} />}
+        </small>
+      </span>
+    </li>
   )
 }
 

@@ -27,11 +27,14 @@ export function plain(text: string): string {
   return text.replace(HIDDEN, (char) => `U+${char.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}`)
 }
 
-/** Two units at most: `4.2 s`, `3 m 05 s`, `2 h 10 m`. */
+/** Two units at most: `4.2 s`, `3 m 05 s`, `2 h 10 m`. Never broken into two lines. */
 export function span(ms: number): string {
-  const whole = Math.max(0, ms)
-  if (whole < 9_950) return `${(whole / 1_000).toFixed(1)} s`
-  const seconds = Math.round(whole / 1_000)
+  return words(Math.max(0, ms)).replaceAll(' ', '\u00a0')
+}
+
+function words(ms: number): string {
+  if (ms < 9_950) return `${(ms / 1_000).toFixed(1)} s`
+  const seconds = Math.round(ms / 1_000)
   if (seconds < 60) return `${seconds} s`
   if (seconds < 3_600) return `${Math.floor(seconds / 60)} m ${two(seconds % 60)} s`
   const minutes = Math.floor(seconds / 60)

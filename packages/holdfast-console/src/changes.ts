@@ -44,6 +44,6 @@ export function changesOf(before: Lock | undefined, after: Lock | undefined, now
 function ending(holder: HolderParty, nowMs: number): Change {
   const isOver = holder.endMs <= nowMs + SLACK_MS
   const kind = holder.broken ? 'broken' : isOver ? 'ran out' : 'released'
-  const note = holder.broken ? 'by this console' : isOver ? 'the lease was not renewed' : ''
+  const note = holder.broken ? 'by this console' : isOver ? 'not renewed' : ''
   return { kind, who: who(holder), token: holder.token, note, fromMs: holder.gotMs ?? holder.askedMs }
 }
