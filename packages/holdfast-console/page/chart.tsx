@@ -74,7 +74,7 @@ function optionsOf(element: HTMLElement, look: 'line' | 'bars', colour: string):
     height: HEIGHT_PX,
     legend: { show: false },
     cursor: { show: false },
-    padding: [9, 6, 0, 0],
+    padding: [9, 18, 0, 0],
     scales: { y: { range: (_, __, max) => [0, Math.max(1, max)] } },
     axes: [
       { size: 18, font, stroke: ink, grid: { show: false }, ticks: { show: false }, space: 70, values: times },
