@@ -17,7 +17,7 @@ const POINTS_MAX = 900
  * A look at n locks of one Redis server takes about n / 200 requests. So much longer apart, the looks stay below five
  * requests a second however many locks there are.
  */
-const PER_LOCK_MS = 1.1
+const PER_LOCK_MS = 1.25
 const PER_LIMITER_MS = 200
 /** A look may use so much of the time: a store that is slow to list is asked less often. */
 const DUTY = 0.1

@@ -1,5 +1,8 @@
 /** `holdfast ui`: what it prints, what it refuses, how it ends. Needs the built packages. */
+import { get } from 'node:https'
 import { describe, expect, test } from 'vitest'
+import { requireTools } from '../../holdfast-lab/src/testbed/require.ts'
+import { testbed } from '../../holdfast-lab/src/testbed/testbed.ts'
 import { Terminal, until } from '../../holdfast/test/cli/terminal.ts'
 import { TOKEN } from './rig.ts'
 
@@ -53,6 +56,22 @@ describe('holdfast ui', () => {
     expect((await fetch(`${url}api/lock?name=a`)).status).toBe(401)
     const allowed = await fetch(`${url}api/lock?name=a`, { headers: { authorization: `Bearer ${TOKEN}` } })
     expect(allowed.status).toBe(200)
+  })
+
+  test('serves https with a certificate, and warns no more', async () => {
+    await requireTools(['certificates'])
+    const bed = await testbed()
+    const { certFile, keyFile, pem } = await bed.certificate('console')
+    const args = ['ui', '--host', '0.0.0.0', '--tls-cert', certFile, '--tls-key', keyFile]
+    const running = terminal.start(args, { HOLDFAST_CONSOLE_TOKEN: TOKEN })
+    await until('it serves', () => running.out.includes('read-only'))
+    const url = urlIn(running.out).replace('0.0.0.0', '127.0.0.1')
+    expect(url).toMatch(/^https:/)
+    const status = await new Promise((resolve, reject) => {
+      get(url, { ca: pem.ca }, (res) => resolve(res.resume().statusCode)).on('error', reject)
+    })
+    expect([status, running.err]).toEqual([200, ''])
+    await bed.close()
   })
 
   test('what is wrong on the command line is told', async () => {
