@@ -1,8 +1,8 @@
-/** Embeds the scripts of the stores, compiles holdfast into build and bundles that into dist, compiles holdfast-lab into dist. */
+/** Embeds the scripts of the stores, compiles holdfast into build and bundles that into dist, compiles holdfast-lab and holdfast-console into dist. */
 import { copyFileSync, rmSync } from 'node:fs'
 import { runSteps } from './run.js'
 
-for (const name of ['holdfast', 'holdfast-lab']) {
+for (const name of ['holdfast', 'holdfast-lab', 'holdfast-console']) {
   rmSync(`packages/${name}/dist`, { recursive: true, force: true })
   // What is published carries them; the repository has them once.
   for (const file of ['README.md', 'LICENSE']) copyFileSync(file, `packages/${name}/${file}`)
@@ -13,4 +13,5 @@ runSteps([
   ['build', 'tsc', '-p', 'packages/holdfast/tsconfig.build.json'],
   ['bundle', 'node', 'scripts/bundle.js', ...process.argv.slice(2)],
   ['build of the laboratory', 'tsc', '-p', 'packages/holdfast-lab/tsconfig.build.json'],
+  ['build of the console', 'node', 'scripts/console.js'],
 ])

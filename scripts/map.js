@@ -10,7 +10,14 @@ import { fileURLToPath } from 'node:url'
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const PAGE = `${ROOT}docs/architecture.md`
 const [BEGIN, END] = ['<!-- map begins; written by npm run map -->', '<!-- map ends -->']
-const PACKAGES = { 'packages/holdfast/src': 'holdfast', 'packages/holdfast-lab/src': 'holdfast-lab' }
+const PACKAGES = {
+  'packages/holdfast/src': 'holdfast',
+  'packages/holdfast-lab/src': 'holdfast-lab',
+  'packages/holdfast-console/src': 'holdfast-console',
+}
+
+/** Each package has a folder `cli`. */
+const CLIS = { holdfast: 'cli', 'holdfast-lab': 'lab cli', 'holdfast-console': 'console cli' }
 
 /** At the root of holdfast: what users import. Other files there belong to the contract. */
 const ENTRIES = new Set(['index.ts', 'core.ts', 'holdfast.ts', 'open.ts'])
@@ -25,7 +32,7 @@ else if (drawn !== page) {
   process.exitCode = 1
 }
 
-/** Every folder of the two packages, with what its files import; each store and each client is a part of its own. */
+/** Every folder of the packages, with what its files import; each store and each client is a part of its own. */
 function parts() {
   /** @type {Map<string, Part>} */
   const found = new Map()
@@ -62,10 +69,11 @@ function add(uses, path, name) {
 function partOf(path) {
   const [folder, home] = Object.entries(PACKAGES).find(([start]) => path.startsWith(`${start}/`))
   const [first, second, third] = path.slice(folder.length + 1).split('/')
-  if (second === undefined && home !== 'holdfast') return { name: 'programs', home }
+  if (second === undefined && home !== 'holdfast')
+    return { name: home === 'holdfast-lab' ? 'programs' : 'console', home }
   if (second === undefined) return { name: rootPart(first), home }
   const isSplit = (first === 'stores' || first === 'clients') && third !== undefined
-  return { name: isSplit ? `${first}/${second}` : first === 'cli' && home !== 'holdfast' ? 'lab cli' : first, home }
+  return { name: isSplit ? `${first}/${second}` : first === 'cli' ? CLIS[home] : first, home }
 }
 
 /** @param {string} file */

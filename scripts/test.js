@@ -9,6 +9,7 @@ runSteps([
   ['static checks', 'node', 'scripts/lint.js'],
   ['package', 'publint', '--strict', 'packages/holdfast'],
   ['package of the laboratory', 'publint', '--strict', 'packages/holdfast-lab'],
+  ['package of the console', 'publint', '--strict', 'packages/holdfast-console'],
   [
     'types of the package',
     'attw',

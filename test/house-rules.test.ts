@@ -31,9 +31,10 @@ const inside = (...folders: readonly string[]): Source[] =>
   sources.filter(({ path }) => folders.some((folder) => path.startsWith(`${folder}/`)))
 const LIBRARY = 'packages/holdfast/src'
 const LABORATORY = 'packages/holdfast-lab/src'
+const CONSOLE = 'packages/holdfast-console/src'
 /** What every lock stands on: it knows no store. */
 const CORE = ['contract', 'acquire', 'hold']
-const TESTS = ['packages/holdfast/test', 'packages/holdfast-lab/test', 'test']
+const TESTS = ['packages/holdfast/test', 'packages/holdfast-lab/test', 'packages/holdfast-console/test', 'test']
 const library = (...folders: readonly string[]): Source[] => inside(...folders.map((folder) => `${LIBRARY}/${folder}`))
 
 /** What a file imports of ours, by path from the root; packages by their name. */
@@ -66,7 +67,7 @@ describe('house rules', () => {
   })
 
   test('a source file opens by saying what it is', () => {
-    const silent = inside(LIBRARY, LABORATORY, 'packages/holdfast/conformance').filter(
+    const silent = inside(LIBRARY, LABORATORY, CONSOLE, 'packages/holdfast/conformance').filter(
       ({ text }) => !/^(#!.*\n)?\/\*\*/.test(text),
     )
     expect(silent.map(({ path }) => path)).toEqual([])
@@ -97,12 +98,13 @@ describe('house rules', () => {
     expect(
       reach(inside('packages/holdfast/src', 'packages/holdfast/conformance'), 'packages/holdfast-lab', 'holdfast'),
     ).toEqual([])
-    expect(reach(inside(LABORATORY), 'packages/holdfast/')).toEqual([])
+    expect(reach(inside(LABORATORY, CONSOLE), 'packages/holdfast/')).toEqual([])
+    expect(reach(inside(CONSOLE), 'packages/holdfast-lab')).toEqual([])
   })
 
   test('only command lines, the demonstration and scripts write to the console', () => {
     const loud =
-      /^(packages\/holdfast(-lab)?\/(src\/(cli|demonstration|(testbed|model)\/main)|test|simulation)|scripts|bench|test)\b/
+      /^(packages\/holdfast(-lab|-console)?\/(src\/(cli|demonstration|(testbed|model)\/main)|test|simulation)|scripts|bench|test)\b/
     const quiet = sources.filter(({ path }) => !loud.test(path))
     expect(quiet.length).toBeGreaterThan(300)
     expect(offenders(quiet, /\bconsole\.|process\.stdout\.write/)).toEqual([])
@@ -110,7 +112,7 @@ describe('house rules', () => {
 
   test('no error is swallowed whole, no test is switched off, nothing is left for later', () => {
     const swallows = /catch\s*(\(\w*\))?\s*\{\s*\}|\.catch\(\(\)\s*=>\s*(\{\}|undefined|null)\)/
-    expect(offenders(inside(LIBRARY, LABORATORY), swallows)).toEqual([])
+    expect(offenders(inside(LIBRARY, LABORATORY, CONSOLE), swallows)).toEqual([])
     expect(offenders(inside(...TESTS), /\b(it|test|describe)\.(skip|only|todo)\b/)).toEqual([])
     expect(sources.filter(({ text }) => /\b(TODO|FIXME|XXX|HACK)\b:/.test(text)).map(({ path }) => path)).toEqual([])
   })

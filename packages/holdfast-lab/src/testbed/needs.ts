@@ -4,7 +4,7 @@
 export type ServerKind = 'redis' | 'etcd' | 'zookeeper' | 'postgres' | 'pgbouncer' | 'mariadb'
 
 /** What tests, torture and lab use beside servers. */
-export type ToolKind = 'compiler' | 'networks' | 'certificates' | 'curator' | 'kazoo' | 'redis-py'
+export type ToolKind = 'compiler' | 'networks' | 'certificates' | 'curator' | 'kazoo' | 'redis-py' | 'browser'
 
 export type Kind = ServerKind | ToolKind
 
@@ -44,6 +44,8 @@ const TOOLS: Readonly<Record<ToolKind, Needs>> = {
   },
   kazoo: { modules: ['kazoo'], packages: ['python3-kazoo'] },
   'redis-py': { modules: ['redis'], packages: ['python3-redis'] },
+  // Without its window: half as large. A page without any font has no letters.
+  browser: { programs: ['chromium-headless-shell'], packages: ['chromium-headless-shell', 'fonts-dejavu-core'] },
 }
 
 /** All kinds of servers, in the order in which they are started. */

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** The command line `holdfast`: its commands, and what --help says. */
 import { type CommandLine, dispatch } from './dispatch.ts'
-import { laboratory } from './laboratory.ts'
+import { commandOf } from './other-packages.ts'
 import { version } from './version.ts'
 
 const COMMANDS: CommandLine['commands'] = {
@@ -15,8 +15,9 @@ const COMMANDS: CommandLine['commands'] = {
   limit: () => import('./limit.ts'),
   id: () => import('./id.ts'),
   migrate: () => import('./migrate.ts'),
-  torture: () => laboratory('torture'),
-  lab: () => laboratory('lab'),
+  ui: () => commandOf('holdfast-console', 'ui'),
+  torture: () => commandOf('holdfast-lab', 'torture'),
+  lab: () => commandOf('holdfast-lab', 'lab'),
   redlock: () => import('./redlock.ts'),
 }
 
@@ -31,6 +32,7 @@ Usage: holdfast COMMAND …
   show NAME                shows the holders and the waiters of a lock
   deadlocks                finds processes that wait for each other in a circle
   break NAME               force-releases a lock
+  ui                       shows locks, holders and waiters on a live page
   limit NAME --rate 10/1s  takes from a rate limit, and maybe runs a program
   id                       makes an id that no other process makes
   migrate                  makes the tables of a store on PostgreSQL, MySQL or MariaDB

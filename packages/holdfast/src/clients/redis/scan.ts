@@ -1,8 +1,8 @@
-/** The keys of one server that match a pattern and hold strings, a few hundred at a time; some may come twice. */
+/** The keys of one server that match a pattern and hold strings, some thousand at a time; some may come twice. */
 import { StoreError } from '../../contract/errors.ts'
 import type { Argument } from './encode.ts'
 
-const SCAN_COUNT = 500
+const SCAN_COUNT = 2_000
 
 /** `ask` gives one command to the server. */
 export async function* scanStrings(

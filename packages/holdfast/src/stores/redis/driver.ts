@@ -43,7 +43,7 @@ const TRAITS: Traits = Object.freeze({
 /** How long a deleted cell remembers who deleted it, so that a repeated delete can be told that it had succeeded. */
 const GRAVE_MS = 600_000
 /** Lines in one look, and places shown of each. */
-const VIEW_LINES = 50
+const VIEW_LINES = 250
 const VIEW_PLACES = 10_000
 
 export class RedisDriver implements Driver {

@@ -1,0 +1,21 @@
+/** The page: three files that the build has put beside this one. */
+import { readFileSync } from 'node:fs'
+
+export interface Asset {
+  readonly type: string
+  readonly body: Buffer
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  'index.html': 'text/html; charset=utf-8',
+  'page.js': 'text/javascript; charset=utf-8',
+  'page.css': 'text/css; charset=utf-8',
+}
+
+/** By name; all are read at once, and from then on the files are not needed. */
+export function loadAssets(): ReadonlyMap<string, Asset> {
+  const folder = new URL(import.meta.url.endsWith('.ts') ? '../dist/page/' : '../page/', import.meta.url)
+  return new Map(
+    Object.entries(TYPES).map(([name, type]) => [name, { type, body: readFileSync(new URL(name, folder)) }]),
+  )
+}

@@ -1,0 +1,79 @@
+/** `POST api/break`: the only change that the console can make. Each is asked for with the token, and leaves a line. */
+import type { IncomingMessage } from 'node:http'
+import type { Holdfast } from 'holdfast'
+import { carries, type Refusal } from './access.ts'
+import { who } from './lock.ts'
+import type { Observer } from './observer.ts'
+import type { AuditLine, ConsoleSettings } from './options.ts'
+import type { BreakOrder } from './wire.ts'
+
+const BODY_MAX = 64_000
+
+export async function breakLock(
+  req: IncomingMessage,
+  hf: Holdfast,
+  observer: Observer,
+  allowBreak: ConsoleSettings['allowBreak'],
+): Promise<{ readonly broken: number } | Refusal> {
+  if (allowBreak === null) return { status: 403, error: 'This console is read-only: start it with --allow-break.' }
+  if (!/^application\/json\b/.test(req.headers['content-type'] ?? '')) {
+    return { status: 415, error: 'The body must be application/json.' }
+  }
+  const order = orderOf(await bodyOf(req))
+  if (order === null) return { status: 400, error: 'The body must be { name, now, tokens }.' }
+  const { name, now, tokens } = order
+  const { holders } = observer.detail(name)
+  const line: AuditLine = {
+    atMs: Date.now(),
+    action: 'break',
+    lock: name,
+    now,
+    broken: null,
+    holders: holders.map(who),
+    from: req.socket.remoteAddress ?? '',
+    error: '',
+  }
+  const refuse = (status: number, error: string): Refusal => {
+    allowBreak.audit({ ...line, error })
+    return { status, error }
+  }
+  if (!carries(req, allowBreak.token))
+    return refuse(401, 'Wrong token. The console printed the right one at its start.')
+  if (holders.map(({ token }) => token).join() !== tokens.join()) {
+    return refuse(409, 'Somebody else holds the lock by now. Look again, then decide.')
+  }
+  try {
+    const broken = await hf.break(name, { now })
+    observer.markBroken(name)
+    allowBreak.audit({ ...line, broken })
+    return { broken }
+  } catch (error) {
+    return refuse(502, error instanceof Error ? error.message : String(error))
+  }
+}
+
+function orderOf(text: string | null): BreakOrder | null {
+  try {
+    const { name, now, tokens } = JSON.parse(text ?? '') as Partial<Record<keyof BreakOrder, unknown>>
+    if (typeof name !== 'string' || typeof now !== 'boolean' || !Array.isArray(tokens)) return null
+    return { name, now, tokens: tokens.map(String) }
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof TypeError) return null
+    throw error
+  }
+}
+
+/** null: it is too long. */
+async function bodyOf(req: IncomingMessage): Promise<string | null> {
+  // Where the console is mounted, a framework may have read the body already.
+  const parsed = (req as { readonly body?: unknown }).body
+  if (parsed !== undefined) return JSON.stringify(parsed)
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of req as AsyncIterable<Buffer>) {
+    length += chunk.length
+    if (length > BODY_MAX) return null
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
+}

@@ -1,0 +1,45 @@
+/** Deadlocks among what the console sees anyway: no request more, and only what two looks have shown is told. */
+import type { LineView, PlaceView } from 'holdfast'
+import { findCircles, findEntangled } from 'holdfast/internal'
+import { who } from './lock.ts'
+import type { CirclePart } from './wire.ts'
+
+/** Of waiters that hold nothing so many of each lock are looked at: a crowd behind a deadlock makes no other one. */
+const PLAIN_WAITERS = 20
+
+export class Circles {
+  #known = new Set<string>()
+
+  /** The circles that stood already at the last look. */
+  look(lines: readonly LineView[], nowMs: number): CirclePart[][] {
+    const circles = findCircles(findEntangled(concise(lines)))
+    const keys = new Set<string>()
+    const told: CirclePart[][] = []
+    for (const circle of circles) {
+      const key = circle.map(({ line, place }) => `${place.token} ${line}`).join('\n')
+      keys.add(key)
+      if (!this.#known.has(key)) continue
+      told.push(
+        circle.map(({ line, place }) => ({
+          lock: line,
+          who: who(place),
+          askedMs: Math.round(nowMs - place.ageMs),
+          holds: (place.holds ?? []).map((held) => held.line),
+        })),
+      )
+    }
+    this.#known = keys
+    return told
+  }
+}
+
+/** Without what can't matter; empty where nobody who waits holds anything. */
+function concise(lines: readonly LineView[]): LineView[] {
+  const holds = ({ holds: held }: PlaceView): boolean => (held ?? []).length > 0
+  const contended = lines.filter(({ waiters }) => waiters.length > 0)
+  if (!contended.some(({ waiters }) => waiters.some(holds))) return []
+  return contended.map((line) => {
+    let plain = 0
+    return { ...line, waiters: line.waiters.filter((place) => holds(place) || plain++ < PLAIN_WAITERS) }
+  })
+}

@@ -1,0 +1,102 @@
+/** What a console may be told, and how it is refused. */
+import { UsageError } from 'holdfast'
+import { checkWhole } from 'holdfast/internal'
+
+/** A limiter to show: the same numbers as in the program that uses it. */
+export interface WatchedLimiter {
+  readonly name: string
+  readonly limit: number
+  readonly perMs: number
+  /** Default: `limit`. */
+  readonly burst?: number
+  /** The keys to show, at most 50. */
+  readonly keys: readonly string[]
+}
+
+/** A change that somebody asked this console for, or was refused. */
+export interface AuditLine {
+  readonly atMs: number
+  readonly action: 'break'
+  readonly lock: string
+  readonly now: boolean
+  /** How many holders lost the lock; null: refused, or it failed. */
+  readonly broken: number | null
+  /** Who held it, as far as the console saw. */
+  readonly holders: readonly string[]
+  /** The address of the browser. */
+  readonly from: string
+  /** '' when it was done. */
+  readonly error: string
+}
+
+export interface ConsoleOptions {
+  /** What the page says of the store, without a password. Default ''. */
+  readonly store?: string
+  /** Only locks whose names begin so. Default '': all. */
+  readonly prefix?: string
+  /** How often to look at the store; 250 to 3 600 000, default 1 000. Slower by itself when there are many locks. */
+  readonly pollMs?: number
+  /** The names under which the console may be called (`Host`), without ports. Default: those of loopback. */
+  readonly hosts?: readonly string[]
+  /** The path under which the handler is mounted, if the framework does not strip it. Default '/'. */
+  readonly path?: string
+  /** If given, whoever wants to read needs it: `Authorization: Bearer …`. 16 characters at least. Default: none. */
+  readonly readToken?: string
+  /** If given, locks can be broken, by whoever gives this token with each change. Default: read-only. */
+  readonly allowBreak?: {
+    /** 16 characters at least. */
+    readonly token: string
+    /** Gets one line for each change, also for each that was refused. */
+    readonly audit: (line: AuditLine) => void
+  }
+  /** Limiters to show. Default: none; a store does not say which there are. */
+  readonly limiters?: readonly WatchedLimiter[]
+}
+
+export interface ConsoleSettings extends Required<Omit<ConsoleOptions, 'readToken' | 'allowBreak'>> {
+  readonly readToken: string | null
+  readonly allowBreak: NonNullable<ConsoleOptions['allowBreak']> | null
+}
+
+export const LOOPBACK: readonly string[] = Object.freeze(['localhost', '127.0.0.1', '[::1]'])
+const POLL_MS = 1_000
+const TOKEN_MIN = 16
+const LIMITER_KEYS_MAX = 50
+const KEYS = new Set(['store', 'prefix', 'pollMs', 'hosts', 'path', 'readToken', 'allowBreak', 'limiters'])
+
+export function resolveConsole(options: ConsoleOptions = {}): ConsoleSettings {
+  for (const key of Object.keys(options)) {
+    if (!KEYS.has(key)) throw new UsageError(`console options has no ${key}; there are ${[...KEYS].join(', ')}`)
+  }
+  const { store = '', prefix = '', pollMs = POLL_MS, hosts = LOOPBACK, path = '/', limiters = [] } = options
+  if (options.readToken !== undefined) checkToken('readToken', options.readToken)
+  if (options.allowBreak !== undefined) {
+    checkToken('allowBreak.token', options.allowBreak.token)
+    if (typeof options.allowBreak.audit !== 'function') {
+      throw new UsageError('allowBreak.audit must be a function: no change without a trace')
+    }
+  }
+  if (!path.startsWith('/')) throw new UsageError(`path must begin with /, given ${JSON.stringify(path)}`)
+  for (const { name, keys } of limiters) {
+    if (keys.length === 0 || keys.length > LIMITER_KEYS_MAX) {
+      throw new UsageError(`limiter ${JSON.stringify(name)}: 1 to ${LIMITER_KEYS_MAX} keys, given ${keys.length}`)
+    }
+  }
+  return {
+    store,
+    prefix,
+    pollMs: checkWhole('pollMs', pollMs, 250, 3_600_000),
+    hosts: hosts.map((host) => host.toLowerCase()),
+    path: path.endsWith('/') ? path : `${path}/`,
+    readToken: options.readToken ?? null,
+    allowBreak: options.allowBreak ?? null,
+    limiters,
+  }
+}
+
+export function checkToken(what: string, token: unknown): string {
+  if (typeof token !== 'string' || token.length < TOKEN_MIN || !/^[\x21-\x7e]+$/.test(token)) {
+    throw new UsageError(`${what} must have at least ${TOKEN_MIN} characters of ASCII, and no spaces`)
+  }
+  return token
+}

@@ -1,0 +1,85 @@
+/**
+ * What processes report of themselves (`holdfast(url, { report: true })`): why a lock was lost, how long somebody waited.
+ * The store shows neither. A process writes its report into a cell of its own; one is read with each look, in turn.
+ */
+import { type Holdfast, UnsupportedError } from 'holdfast'
+
+/** The list of those that report: `{ [id]: … }`. */
+const LIST_KEY = 'holdfast/reports'
+const REPORT_KEY = 'holdfast/report/'
+/** Looks between two readings of the list. */
+const LIST_EVERY = 10
+
+/** An event of a process, as far as the console uses it. */
+export interface Reported {
+  readonly atMs: number
+  readonly event: string
+  readonly lock: string
+  /** How long was waited or held. */
+  readonly ms: number | null
+  readonly reason: string
+  readonly token: string
+  readonly who: string
+}
+
+export class Reports {
+  readonly #hf: Holdfast
+  #queue: string[] = []
+  #ids: string[] = []
+  #looks = 0
+  #isSupported = true
+  /** Up to which moment the events of a process are known. */
+  #knownMs = new Map<string, number>()
+
+  constructor(hf: Holdfast) {
+    this.#hf = hf
+  }
+
+  /** What has been reported since it was last asked. */
+  async next(): Promise<Reported[]> {
+    if (!this.#isSupported) return []
+    try {
+      if (this.#looks++ % LIST_EVERY === 0) await this.#list()
+      if (this.#queue.length === 0) this.#queue = [...this.#ids]
+      // One: each costs the store a request.
+      const id = this.#queue.shift()
+      return id === undefined ? [] : await this.#read(id)
+    } catch (error) {
+      if (!(error instanceof UnsupportedError)) throw error
+      // A store without cells has no reports, now and later.
+      this.#isSupported = false
+      return []
+    }
+  }
+
+  async #list(): Promise<void> {
+    const { value } = await this.#hf.cell<Readonly<Record<string, unknown>>>(LIST_KEY).read()
+    this.#ids = Object.keys(isRecord(value) ? value : {}).filter((id) => /^[0-9a-f]{1,64}$/.test(id))
+    this.#knownMs = new Map([...this.#knownMs].filter(([id]) => this.#ids.includes(id)))
+  }
+
+  async #read(id: string): Promise<Reported[]> {
+    const { value } = await this.#hf.cell<unknown>(`${REPORT_KEY}${id}`).read()
+    // Written by any version of Holdfast: what does not look like a report is none.
+    if (!isRecord(value) || !Array.isArray(value['recent'])) return []
+    const { label = '', host = '', pid = 0 } = value
+    const who = label === '' ? `${String(host)}:${String(pid)}` : `${String(label)} (${String(host)}:${String(pid)})`
+    const sinceMs = this.#knownMs.get(id) ?? Number.NEGATIVE_INFINITY
+    const fresh = value['recent'].filter(isRecord).flatMap(({ atMs, event, lock, ms, reason, token }) => {
+      if (typeof atMs !== 'number' || typeof event !== 'string' || typeof lock !== 'string' || atMs <= sinceMs)
+        return []
+      const told = { reason: text(reason), token: text(token), ms: typeof ms === 'number' ? ms : null }
+      return [{ atMs, event, lock, who, ...told }]
+    })
+    this.#knownMs.set(id, Math.max(sinceMs, ...fresh.map(({ atMs }) => atMs)))
+    return fresh
+  }
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}

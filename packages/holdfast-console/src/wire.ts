@@ -1,0 +1,164 @@
+/** What the console's server tells its page, as JSON. Moments are milliseconds since 1970 by the clock of the console. */
+
+/** A holder or a waiter. */
+export interface Party {
+  /** Decimal: as a number it would be rounded above 2^53. */
+  readonly token: string
+  readonly label: string
+  readonly host: string
+  readonly pid: number
+  readonly weight: number
+  /** When it asked for the lock. */
+  readonly askedMs: number
+  /** What a candidate of an election says of itself. */
+  readonly value?: string
+}
+
+export interface HolderParty extends Party {
+  /** When the console saw it get the lock; absent when it held the lock before the console looked. */
+  readonly gotMs?: number
+  /** When its lease ends, unless it is renewed. */
+  readonly endMs: number
+  /** The longest lease that was seen of it: what a full bar stands for. */
+  readonly leaseMs: number
+  /** This console broke the lock: the lease is renewed no more. */
+  readonly broken?: true
+}
+
+export type Kind = 'mutex' | 'election' | 'semaphore' | 'read-write'
+
+/** One lock in the list. */
+export interface Row {
+  readonly name: string
+  readonly kind: Kind
+  readonly capacity: number
+  /** The first of them; `held` says how many there are. */
+  readonly holders: readonly HolderParty[]
+  readonly held: number
+  readonly waiting: number
+  /** When the waiter that has waited longest asked; null: nobody waits. */
+  readonly oldestMs: number | null
+  /** Hand-overs that the console has seen. */
+  readonly handovers: number
+}
+
+export type EventKind =
+  | 'handed over'
+  | 'acquired'
+  | 'released'
+  | 'ran out'
+  /** By the report of its holder, with the reason. */
+  | 'lost'
+  /** By the report of a waiter that gave up. */
+  | 'timed out'
+  | 'broken'
+  | 'elected'
+  | 'deadlock'
+  | 'store lost'
+  | 'store back'
+
+/** Something that the console has seen happen. */
+export interface Happening {
+  readonly id: number
+  readonly atMs: number
+  readonly kind: EventKind
+  /** '' when it is about the store. */
+  readonly lock: string
+  /** Who got or lost the lock; '' when nobody did. */
+  readonly who: string
+  readonly token: string
+  readonly note: string
+}
+
+/** One look at the store, in numbers. */
+export interface Point {
+  readonly atMs: number
+  readonly held: number
+  readonly waiting: number
+  readonly handovers: number
+  /** Leases that ran out, and breaks. */
+  readonly losses: number
+}
+
+export interface CirclePart {
+  readonly lock: string
+  readonly who: string
+  readonly askedMs: number
+  /** What it holds meanwhile. */
+  readonly holds: readonly string[]
+}
+
+export interface JobView {
+  readonly name: string
+  readonly startedMs: number
+  readonly endedMs: number | null
+  readonly ok: boolean | null
+  readonly who: string
+}
+
+export interface LimiterView {
+  readonly name: string
+  readonly key: string
+  readonly limit: number
+  readonly perMs: number
+  readonly burst: number
+  readonly remaining: number
+  readonly retryMs: number
+  readonly shut: boolean
+}
+
+/** What is small, and told whole with every look. */
+export interface Head {
+  readonly atMs: number
+  /** Until the next look. */
+  readonly everyMs: number
+  readonly store: { readonly url: string; readonly state: 'starting' | 'up' | 'down'; readonly sinceMs: number }
+  /** Why the store is down; '' otherwise. */
+  readonly error: string
+  readonly allowBreak: boolean
+  readonly circles: readonly (readonly CirclePart[])[]
+  readonly jobs: readonly JobView[]
+  readonly limiters: readonly LimiterView[]
+  /** Since the last message; in the first, all that are kept. */
+  readonly events: readonly Happening[]
+  readonly points: readonly Point[]
+}
+
+/** The first message of a stream (`all`): every lock. */
+export interface All extends Head {
+  readonly rows: readonly Row[]
+}
+
+/** Each later message (`change`): the locks that have changed, and the names of those that nobody uses any more. */
+export interface Changes extends Head {
+  readonly rows: readonly Row[]
+  readonly gone: readonly string[]
+}
+
+/** When somebody held a lock, as far as it was seen. */
+export interface Span {
+  readonly who: string
+  readonly token: string
+  readonly fromMs: number
+  /** null: still. */
+  readonly toMs: number | null
+  readonly end: 'released' | 'ran out' | 'broken' | null
+}
+
+/** Everything about one lock. */
+export interface Detail {
+  readonly row: Row | null
+  readonly holders: readonly HolderParty[]
+  /** In the order of the queue. */
+  readonly waiters: readonly Party[]
+  readonly spans: readonly Span[]
+  readonly events: readonly Happening[]
+}
+
+/** What `POST api/break` wants. */
+export interface BreakOrder {
+  readonly name: string
+  readonly now: boolean
+  /** The tokens of the holders that the person saw. */
+  readonly tokens: readonly string[]
+}
