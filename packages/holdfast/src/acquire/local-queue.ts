@@ -245,7 +245,9 @@ export class LocalQueue implements Callers, Applicant, Issuer {
   /** Bounded by count and by one ttl while others may wait, and only with enough of the lease left. */
   #mayHandOn(hold: Hold): boolean {
     if (this.#waiters.count === 0) return false
-    const { ttlMs, handovers } = this.#spec.settings
+    const { ttlMs, handovers, renew } = this.#spec.settings
+    // A fixed lease begins with its grant: what is left of the one before is not what the next one asked for.
+    if (!renew) return false
     const isUnwanted = this.#isUnwanted(hold.lease)
     if (hold.counter >= (isUnwanted ? ISSUE_MAX : handovers)) return false
     if (!isUnwanted && this.#core.runtime.now() - this.#firstGrantAt >= ttlMs) return false
