@@ -1,5 +1,5 @@
 /** The lifecycles of the real Fastify and Express. */
-import type { Server } from 'node:http'
+import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import express from 'express'
 import fastify from 'fastify'
@@ -28,12 +28,12 @@ test('Fastify: what is no instance is refused when the plugin is registered', as
 
 test('Express: a request that is being served keeps its lock until it has ended, then the instance closes', async () => {
   const hf = await holdfast('memory:')
-  const app = express()
+  const app = express() as unknown as { use(handler: unknown): void }
   let begun = (): void => undefined
   const isBegun = new Promise<void>((resolve) => {
     begun = resolve
   })
-  app.post('/slow', (_request, response) => {
+  app.use((_request: unknown, response: ServerResponse) => {
     void hf.mutex('slow').using(async (held) => {
       begun()
       await new Promise((resolve) => setTimeout(resolve, 100))
@@ -42,8 +42,10 @@ test('Express: a request that is being served keeps its lock until it has ended,
       response.end()
     })
   })
-  const server = app.listen(0, '127.0.0.1') as unknown as Server
-  await new Promise((resolve) => server.once('listening', resolve))
+  const server = createServer(app as unknown as RequestListener)
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve)
+  })
   const { port } = server.address() as AddressInfo
   const answer = fetch(`http://127.0.0.1:${port}/slow`, { method: 'POST' })
   await isBegun
