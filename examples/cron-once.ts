@@ -15,4 +15,4 @@ const jobs = processes.map((hf) =>
 while (periods.length < 3) await new Promise((resolve) => setTimeout(resolve, 50))
 for (const job of jobs) await job[Symbol.asyncDispose]()
 for (const hf of processes) await hf.close()
-console.log(new Set(periods).size === periods.length ? 'no period ran twice' : `ran twice: ${periods}`)
+console.log(new Set(periods).size === periods.length ? 'no period ran twice' : `ran twice: ${periods.join(', ')}`)

@@ -14,5 +14,5 @@ const jobs = Array.from({ length: 10 }, (_, i) =>
   }),
 )
 await Promise.all(jobs)
-console.log(`${done} jobs, at most ${most <= 3 ? 3 : most} at a time`)
+console.log(`${done} jobs, ${most <= 3 ? 'never more than 3' : most} at a time`)
 for (const hf of processes) await hf.close()

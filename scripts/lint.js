@@ -4,7 +4,6 @@ import { runSteps } from './run.js'
 runSteps([
   ['types', 'tsc', '-p', 'tsconfig.json'],
   ['types of the bench', 'tsc', '-p', 'bench'],
-  ['types of the Nest example', 'tsc', '-p', 'examples/nest'],
   ['lint', 'oxlint', '--type-aware', '--deny-warnings'],
   ['format', 'biome', 'format', '.'],
   ['unused code', 'knip'],

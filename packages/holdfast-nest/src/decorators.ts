@@ -15,8 +15,6 @@ export interface OnceMethod {
   readonly settings: OnceSettings
 }
 
-type Method = (...args: never[]) => Promise<unknown>
-
 const locked = new WeakMap<object, LockedMethod>()
 const once = new WeakMap<object, OnceMethod>()
 
@@ -28,13 +26,13 @@ export const onceOf = (method: object): OnceMethod | undefined => once.get(metho
  * argument that has one: `@Locked('stock:{id}')`. A function makes the name of the arguments. What waits for too long
  * (`waitMs`) rejects with an AcquireTimeoutError.
  */
-export function Locked<A extends never[]>(
-  name: string | ((...args: A) => string),
+export function Locked(
+  name: string | ((...args: never[]) => string),
   options: LockOptions & AcquireOptions = {},
-): (target: object, key: string | symbol, descriptor: TypedPropertyDescriptor<(...args: A) => Promise<never>>) => void {
-  const made = typeof name === 'function' ? (args: readonly unknown[]) => name(...(args as A)) : lockName(name)
+): (target: object, key: string | symbol, descriptor: PropertyDescriptor) => void {
+  const made = typeof name === 'function' ? (args: readonly unknown[]) => name(...(args as never[])) : lockName(name)
   return (_target, _key, { value }) => {
-    if (value !== undefined) locked.set(value, { name: made, options })
+    if (typeof value === 'function') locked.set(value, { name: made, options })
   }
 }
 
@@ -42,8 +40,8 @@ export function Locked<A extends never[]>(
 export function Once(
   name: string,
   settings: OnceSettings,
-): (target: object, key: string | symbol, descriptor: TypedPropertyDescriptor<Method>) => void {
+): (target: object, key: string | symbol, descriptor: PropertyDescriptor) => void {
   return (_target, _key, { value }) => {
-    if (value !== undefined) once.set(value, { name, settings })
+    if (typeof value === 'function') once.set(value, { name, settings })
   }
 }

@@ -9,12 +9,8 @@ import { HOLDFAST, HoldfastModule, Locked, Once } from '../src/index.ts'
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** Decorators as TypeScript's `experimentalDecorators` would apply them: this repository's own code has none. */
-function decorate(
-  type: { readonly prototype: object },
-  name: string,
-  decorator: (target: object, key: string, descriptor: never) => void,
-): void {
-  decorator(type.prototype, name, Object.getOwnPropertyDescriptor(type.prototype, name) as never)
+function decorate(type: { readonly prototype: object }, name: string, decorator: MethodDecorator): void {
+  decorator(type.prototype, name, Object.getOwnPropertyDescriptor(type.prototype, name) as PropertyDescriptor)
 }
 
 class Stock {
@@ -37,8 +33,8 @@ class Stock {
     this.runs++
   }
 }
-decorate(Stock, 'sell', Locked('stock:{id}', { ttlMs: 5_000 }) as never)
-decorate(Stock, 'audit', Locked('audit:{0}', { waitMs: 30 }) as never)
+decorate(Stock, 'sell', Locked('stock:{id}', { ttlMs: 5_000 }))
+decorate(Stock, 'audit', Locked('audit:{0}', { waitMs: 30 }))
 decorate(Stock, 'report', Once('report', { everyMs: 1_000 }))
 Injectable()(Stock)
 

@@ -147,7 +147,8 @@ export class LocalQueue implements Callers, Applicant, Issuer {
   takeBack(hold: Hold): Promise<boolean> {
     const { lease } = hold
     this.#hold = null
-    if (this.#mayHandOn(hold)) {
+    // A fixed lease begins with its grant: what is left of the one before is not what the next one asked for.
+    if (this.#spec.settings.renew && this.#mayHandOn(hold)) {
       const waiter = this.#waiters.shift()
       if (waiter !== null) {
         this.#issue(lease, hold.counter + 1, waiter)
@@ -245,9 +246,7 @@ export class LocalQueue implements Callers, Applicant, Issuer {
   /** Bounded by count and by one ttl while others may wait, and only with enough of the lease left. */
   #mayHandOn(hold: Hold): boolean {
     if (this.#waiters.count === 0) return false
-    const { ttlMs, handovers, renew } = this.#spec.settings
-    // A fixed lease begins with its grant: what is left of the one before is not what the next one asked for.
-    if (!renew) return false
+    const { ttlMs, handovers } = this.#spec.settings
     const isUnwanted = this.#isUnwanted(hold.lease)
     if (hold.counter >= (isUnwanted ? ISSUE_MAX : handovers)) return false
     if (!isUnwanted && this.#core.runtime.now() - this.#firstGrantAt >= ttlMs) return false

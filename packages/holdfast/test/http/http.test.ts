@@ -47,7 +47,7 @@ test('Express: a request that is being served keeps its lock until it has ended,
     server.listen(0, '127.0.0.1', resolve)
   })
   const { port } = server.address() as AddressInfo
-  const answer = fetch(`http://127.0.0.1:${port}/slow`, { method: 'POST' })
+  const answer = fetch(`http://127.0.0.1:${port}/slow`, { method: 'POST', headers: { connection: 'close' } })
   await isBegun
   await closeWithServer(server, hf)
   expect((await answer).status).toBe(204)

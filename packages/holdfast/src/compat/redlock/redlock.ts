@@ -110,7 +110,7 @@ export class Redlock extends EventEmitter {
   /** Gives back what is held, and runs `quit()` of every client. */
   async quit(): Promise<void> {
     await this.#hf.close()
-    await Promise.all([...this.clients].map((client) => (client as { quit?(): Promise<unknown> }).quit?.()))
+    await Promise.all([...this.clients].map(async (client) => (client as { quit?(): Promise<unknown> }).quit?.()))
   }
 
   async #take(resources: string[], duration: number, own: Settings, renew: boolean): Promise<MultiHeld> {

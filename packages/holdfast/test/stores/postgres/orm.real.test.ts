@@ -82,7 +82,7 @@ beforeAll(async () => {
 
 describe.each(Object.keys(MAPPERS))('%s', (name) => {
   test('lock and data commit together; a late token is refused; what is no transaction, too', async () => {
-    const mapper = await (MAPPERS[name] as (url: string) => Mapper)(bench.url)
+    const mapper = await (MAPPERS[name] as (url: string) => Promise<Mapper> | Mapper)(bench.url)
     const observer = await bench.connect()
     await observer.query({ text: 'INSERT INTO seats VALUES ($1, 1)', values: [name], rowMode: 'array' })
     const order: string[] = []

@@ -75,7 +75,8 @@ export function ormTransaction(tx: unknown): PgTransaction | PostgresTransaction
 
 function prisma(tx: Members): Run | null {
   if (typeof tx.$queryRawUnsafe !== 'function') return null
-  assertPostgres('Prisma', String(tx._activeProvider ?? 'postgresql'))
+  const { _activeProvider: provider } = tx
+  assertPostgres('Prisma', typeof provider === 'string' ? provider : 'postgresql')
   return (text, values) => (tx as unknown as PrismaTransaction).$queryRawUnsafe(text, ...(values as never[]))
 }
 
@@ -107,7 +108,7 @@ function sequelize(tx: Members): Run | null {
   }
   const { sequelize: db } = tx as { readonly sequelize?: Members }
   if (typeof db?.query !== 'function' || typeof tx.commit !== 'function') return null
-  assertPostgres('Sequelize', String((db as { getDialect(): string }).getDialect()))
+  assertPostgres('Sequelize', (db as { getDialect(): string }).getDialect())
   const query = db.query.bind(db) as (text: string, options: object) => Promise<[readonly unknown[], unknown]>
   return async (text, values) => (await query(text, { bind: values, transaction: tx, raw: true }))[0]
 }
