@@ -2,7 +2,7 @@
 import { copyFileSync, rmSync } from 'node:fs'
 import { runSteps } from './run.js'
 
-for (const name of ['holdfast', 'holdfast-lab', 'holdfast-console']) {
+for (const name of ['holdfast', 'holdfast-nest', 'holdfast-lab', 'holdfast-console']) {
   rmSync(`packages/${name}/dist`, { recursive: true, force: true })
   // What is published carries them; the repository has them once.
   for (const file of ['README.md', 'LICENSE']) copyFileSync(file, `packages/${name}/${file}`)
@@ -12,6 +12,7 @@ runSteps([
   ['scripts', 'node', 'scripts/embed.js'],
   ['build', 'tsc', '-p', 'packages/holdfast/tsconfig.build.json'],
   ['bundle', 'node', 'scripts/bundle.js', ...process.argv.slice(2)],
+  ['build of the Nest module', 'tsc', '-p', 'packages/holdfast-nest/tsconfig.build.json'],
   ['build of the laboratory', 'tsc', '-p', 'packages/holdfast-lab/tsconfig.build.json'],
   ['build of the console', 'node', 'scripts/console.js'],
 ])

@@ -8,6 +8,7 @@ runSteps([
   ['build', 'node', 'scripts/build.js'],
   ['static checks', 'node', 'scripts/lint.js'],
   ['package', 'publint', '--strict', 'packages/holdfast'],
+  ['package of the Nest module', 'publint', '--strict', 'packages/holdfast-nest'],
   ['package of the laboratory', 'publint', '--strict', 'packages/holdfast-lab'],
   ['package of the console', 'publint', '--strict', 'packages/holdfast-console'],
   [

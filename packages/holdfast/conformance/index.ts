@@ -9,6 +9,7 @@ import { crowds } from './crowds.ts'
 import { deadlocks } from './deadlocks.ts'
 import { elections } from './elections.ts'
 import { endings } from './endings.ts'
+import { extensions } from './extensions.ts'
 import { extras } from './extras.ts'
 import { faults } from './faults.ts'
 import { ids } from './ids.ts'
@@ -55,6 +56,7 @@ const DRAFTS = [
   ...crowds,
   ...losses,
   ...endings,
+  ...extensions,
   ...reentry,
   ...faults,
   ...names,

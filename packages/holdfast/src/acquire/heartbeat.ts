@@ -81,6 +81,19 @@ export class Heartbeat {
     }
   }
 
+  /** The holder of a fixed lease has renewed it by hand: the answer was for this entry, and this lease. */
+  extend(lease: Lease, entry: Entry, ttlMs: number, place: Place): void {
+    if (lease.list === null) return
+    lease.list.remove(lease)
+    lease.entry = entry
+    lease.term = this.termOf(ttlMs)
+    lease.take(place)
+    const term = this.#listed(lease)
+    this.#worker?.fix(entry.id)
+    this.#rest(lease)
+    this.#arm(lease.sinceMonoMs + term.usableMs)
+  }
+
   /** With the last waiter gone, the timer must no longer keep the process from ending. */
   #letEnd(): void {
     this.#awaited--

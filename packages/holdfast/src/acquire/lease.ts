@@ -18,7 +18,8 @@ export interface LeaseListener {
 }
 
 export class Lease {
-  readonly entry: Entry
+  /** Another one, once a fixed lease was made longer by hand. */
+  entry: Entry
   /** How long the holder believes in an answer. The store may keep the place for longer (`lockDelayMs`). */
   term: LeaseTerm
   listener: LeaseListener

@@ -147,7 +147,8 @@ export class LocalQueue implements Callers, Applicant, Issuer {
   takeBack(hold: Hold): Promise<boolean> {
     const { lease } = hold
     this.#hold = null
-    if (this.#mayHandOn(hold)) {
+    // A fixed lease begins with its grant: what is left of the one before is not what the next one asked for.
+    if (this.#spec.settings.renew && this.#mayHandOn(hold)) {
       const waiter = this.#waiters.shift()
       if (waiter !== null) {
         this.#issue(lease, hold.counter + 1, waiter)

@@ -211,7 +211,7 @@ export interface Driver {
   enterAll?(entries: readonly Entry[]): Promise<Place[] | null>
   /**
    * Gives a living place another id, once, and renews it: the old id is dead from then on, and the token stays.
-   * The place is from then on kept by who asks, with the entry's `data` and `outlives`.
+   * The place is from then on kept by who asks, with the entry's `ttlMs`, `data` and `outlives`.
    * null: it has lapsed, was broken, or was handed on to another. Asked again with the same `id` it answers the same.
    */
   rename?(entry: Entry, id: string): Promise<Place | null>

@@ -97,7 +97,8 @@ export interface LockSettings {
   readonly onWanted: ((held: Held) => void) | null
 }
 
-const TTL_MS_MAX = 86_400_000
+/** The longest lease. */
+export const TTL_MS_MAX = 86_400_000
 
 const DEFAULTS: LockSettings = Object.freeze({
   ttlMs: 30_000,

@@ -5,16 +5,16 @@
 import type { Entry, Place } from '../contract/driver.ts'
 import { checkName, checkText, shown } from '../contract/check.ts'
 import type { Core } from '../acquire/core.ts'
-import { LockLostError, NotHeldError, StoreUnreachableError, UnsupportedError, UsageError } from '../contract/errors.ts'
+import { LockLostError, NotHeldError, UnsupportedError, UsageError } from '../contract/errors.ts'
 import type { Handle } from './handle.ts'
 import { ISSUE_MAX } from './credential.ts'
+import { insist } from './insist.ts'
 import { Acquisition, giveBack, type Offer } from '../acquire/acquisition.ts'
 import type { Lease } from '../acquire/lease.ts'
 import type { LockSettings } from '../contract/options.ts'
 import { makeSpec, type Mode, type Spec } from '../acquire/spec.ts'
 import { usableMs } from '../contract/validity.ts'
 
-const PAUSE_MS = 50
 /** A name of 512 bytes may be six times as long in JSON, and base64 adds a third. */
 const TEXT_BYTES_MAX = 8_192
 
@@ -114,23 +114,6 @@ function rename(core: Core, entry: Entry, id: string): Promise<Place | null> {
 
 function unsupported({ driver }: Core, line: string): UnsupportedError {
   return new UnsupportedError(`a hold can't be handed on on ${driver.name}: ${driver.traits.safety}`, { line })
-}
-
-/**
- * Asks until there is an answer, or until the lease must have lapsed: asked again with the same id it answers the same.
- */
-async function insist<T>(core: Core, until: number, ask: () => Promise<T>): Promise<T> {
-  const { runtime } = core
-  for (;;) {
-    try {
-      return await ask()
-    } catch (error) {
-      if (!(error instanceof StoreUnreachableError) || runtime.now() >= until) throw error
-    }
-    await new Promise<void>((resolve) => {
-      runtime.after(PAUSE_MS * (0.5 + runtime.random()), resolve, true)
-    })
-  }
 }
 
 function readDeed(core: Core, text: string): Deed {

@@ -88,6 +88,12 @@ export class Handle implements Held {
     }
   }
 
+  async extend(ms: number = this.#spec.settings.ttlMs): Promise<void> {
+    this.assertHeld()
+    await this.#hold.extend(ms)
+    this.assertHeld()
+  }
+
   async export(): Promise<string> {
     this.assertHeld()
     const text = this.#hold.handOn()

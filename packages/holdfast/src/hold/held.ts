@@ -24,6 +24,13 @@ export interface Held extends AsyncDisposable {
    */
   assertHeld(): void
   /**
+   * Renews a fixed lease (`renew: false`) by hand: it lasts at least `ms` from now on, and never ends sooner than before.
+   * Default `ttlMs`; 1 to 86 400 000. Asks again until the store has answered or the lease is over: then LockLostError.
+   * More than `ttlMs` is an UnsupportedError where a place keeps the lease that it was entered with (ZooKeeper, Redlock).
+   * UsageError without `renew: false`.
+   */
+  extend(ms?: number): Promise<void>
+  /**
    * Ends this hold here and gives a text that makes it live in another process, once, with `adopt`, within its ttl.
    * Whoever has the text can adopt it; to release this handle afterwards does nothing. UnsupportedError where a store
    * can't do it (ZooKeeper, Redlock).

@@ -3,10 +3,11 @@ import type { Place, Push } from '../contract/driver.ts'
 import type { Core } from '../acquire/core.ts'
 import { type Credential, ISSUES_PER_PLACE, placeDigest } from './credential.ts'
 import { channels, diagnostics } from '../contract/events.ts'
-import { LockLostError, UsageError } from '../contract/errors.ts'
+import { LockLostError, NotHeldError, UsageError } from '../contract/errors.ts'
 import { checkWanted } from '../contract/options.ts'
 import type { Handle } from './handle.ts'
 import { checkDeed, writeDeed } from './handing-on.ts'
+import { checkExtension, extend } from './extension.ts'
 import type { HoldState } from './held.ts'
 import type { Lease, LeaseListener } from '../acquire/lease.ts'
 import type { Cancel } from '../contract/runtime.ts'
@@ -42,6 +43,8 @@ export class Hold implements LeaseListener {
   /** Set once somebody wants to know whether others wait. */
   #wantedWatch: WantedWatch | null = null
   #isWanted = false
+  /** One extension at a time: each counts from the lease that the one before has left. */
+  #extending: Promise<void> = Promise.resolve()
 
   constructor(core: Core, issuer: Issuer, spec: Spec, lease: Lease, counter: number, owner: object | symbol | null) {
     this.#core = core
@@ -174,6 +177,25 @@ export class Hold implements LeaseListener {
     if (this.#first !== null) return OURS
     this.#end()
     return this.#issuer.takeBack(this)
+  }
+
+  /** Renews a fixed lease: it lasts `ms` from before the request on, or its ttl if that is longer. */
+  extend(ms: number): Promise<void> {
+    checkExtension(this.#core, this, ms)
+    // A guard knows the place by its first id.
+    this.#place ??= placeDigest(this.lease.entry.id)
+    const extending = this.#extending.then(() => {
+      checkExtension(this.#core, this, ms)
+      return extend(this.#core, this, ms)
+    })
+    this.#extending = Promise.allSettled([extending]).then(() => undefined)
+    return extending
+  }
+
+  assertLive(): void {
+    if (this.live) return
+    const { name } = this.spec
+    throw this.#loss ?? new NotHeldError(`lock ${JSON.stringify(name)}: this hold was released`, { line: name })
   }
 
   /** Ends here, to go on in another process: the text names it there, once. */

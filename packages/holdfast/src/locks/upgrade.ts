@@ -105,6 +105,10 @@ abstract class HeldOver implements Held {
   abstract assertHeld(): void
   abstract release(): Promise<boolean>
 
+  extend(ms?: number): Promise<void> {
+    return this.reader.extend(ms)
+  }
+
   export(): Promise<string> {
     const message = `lock ${JSON.stringify(this.name)}: an upgradeable hold can't be handed on`
     return Promise.reject(new UnsupportedError(message, { line: this.name }))

@@ -3,6 +3,7 @@ import { checkKeys, checkName, checkOneOf, shown } from '../../contract/check.ts
 import { UsageError } from '../../contract/errors.ts'
 import type { Held } from '../../hold/held.ts'
 import type { MysqlTransaction } from '../../stores/sql/mysql/transaction.ts'
+import { type OrmTransaction, ormTransaction } from '../../stores/sql/postgres/orm.ts'
 import type { PgTransaction, PostgresTransaction } from '../../stores/sql/postgres/transaction.ts'
 import type { Dialect, SqliteDatabase } from '../../optimistic/database.ts'
 import { quoteTable } from '../../optimistic/text.ts'
@@ -13,8 +14,11 @@ import type { Part } from './part.ts'
 import { postgres } from './postgres.ts'
 import { sqlite } from './sqlite.ts'
 
-/** A `pg` client or the object of `sql.begin`, a `mysql2/promise` connection, or a SQLite database: inside a transaction. */
-export type SqlTransaction = PgTransaction | PostgresTransaction | MysqlTransaction | SqliteDatabase
+/**
+ * A `pg` client or the object of `sql.begin`, a `mysql2/promise` connection, or a SQLite database: inside a transaction. On
+ * PostgreSQL also the transaction of Prisma, Drizzle, Kysely, Knex, TypeORM or Sequelize.
+ */
+export type SqlTransaction = PgTransaction | PostgresTransaction | MysqlTransaction | SqliteDatabase | OrmTransaction
 
 export interface SqlGuardOptions {
   /** The guard's table; `schema.table` is allowed. Default 'holdfast_fence'. */
@@ -100,6 +104,8 @@ export function sqlGuard(options?: SqlGuardOptions): SqlGuard {
 }
 
 function clientOf(tx: SqlTransaction): Client {
+  const mapped = ormTransaction(tx)
+  if (mapped !== null) return bound('postgres', postgres, mapped)
   if ((typeof tx === 'object' && tx !== null) || typeof tx === 'function') {
     if ('unsafe' in tx && typeof tx.unsafe === 'function') return bound('postgres', postgres, tx)
     if ('query' in tx && typeof tx.query === 'function') {

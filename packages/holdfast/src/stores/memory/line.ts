@@ -6,7 +6,7 @@ export interface MemoryPlace {
   readonly token: bigint
   /** As it was entered. */
   readonly weight: number
-  readonly ttlMs: number
+  ttlMs: number
   data: string
   readonly line: MemoryLine
   readonly enteredAt: number

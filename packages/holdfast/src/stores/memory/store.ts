@@ -109,6 +109,7 @@ export class MemoryStore {
       this.#tombstones.add({ id: place.id, ttlMs: entry.ttlMs }, now, true)
       place.id = id
       place.data = entry.data
+      place.ttlMs = entry.ttlMs
       this.#places.set(id, place)
     }
     return this.#renew(place, now)

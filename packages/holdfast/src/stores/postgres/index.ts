@@ -21,6 +21,15 @@ export type {
   SessionLocksOptions,
 } from '../sql/session-locks.ts'
 export { sessionLocks } from '../sql/postgres/session-locks.ts'
+export type {
+  DrizzleTransaction,
+  KnexTransaction,
+  KyselyTransaction,
+  OrmTransaction,
+  PrismaTransaction,
+  SequelizeTransaction,
+  TypeormTransaction,
+} from '../sql/postgres/orm.ts'
 export { lockInTransaction, type PgTransaction, type PostgresTransaction } from '../sql/postgres/transaction.ts'
 
 export interface PostgresOptions {

@@ -8,7 +8,7 @@ import type { CellView, Driver, Entry, LineView, Place, Stop, Traits } from '../
 import { system } from '../../system.ts'
 import { wholeOf } from './replies.ts'
 import { translate } from './errors.ts'
-import { SET_NX_DELETE, SET_NX_RENEW, SET_NX_TAKE } from './scripts.generated.ts'
+import { SET_NX_DELETE, SET_NX_RENAME, SET_NX_RENEW, SET_NX_TAKE } from './scripts.generated.ts'
 import type { Transport } from './transport.ts'
 import type { Argument } from '../../clients/redis/encode.ts'
 import { type Script, script } from '../../clients/redis/script.ts'
@@ -27,6 +27,7 @@ const TRAITS: Traits = Object.freeze({
 
 const TAKE = script(SET_NX_TAKE)
 const RENEW = script(SET_NX_RENEW)
+const RENAME = script(SET_NX_RENAME)
 const DELETE = script(SET_NX_DELETE)
 /** A waiter asks again after 50 to 150 ms; all at once would meet again and again. */
 const POLL_MS = 50
@@ -69,6 +70,16 @@ export class SetNxDriver implements Driver {
     this.#granted.delete(entry.id)
     if (afterMs > 0) await this.#run(RENEW, entry.line, [entry.id, afterMs])
     else await this.#run(DELETE, entry.line, [entry.id])
+  }
+
+  async rename(entry: Entry, id: string): Promise<Place | null> {
+    const since = instant(system)
+    const token = this.#granted.get(entry.id) ?? this.#granted.get(id) ?? this.#nextToken()
+    const isOurs = wholeOf(await this.#run(RENAME, entry.line, [entry.id, id, entry.ttlMs])) === 1
+    this.#granted.delete(entry.id)
+    if (!isOurs) return null
+    this.#granted.set(id, token)
+    return { token, ahead: 0, recheckMs: null, since, wanted: false }
   }
 
   watch(): Stop {

@@ -101,7 +101,7 @@ export class SqliteStore {
     )
     this.#also = engine.prepare('SELECT also FROM places WHERE line = ? AND token = ?')
     this.#rename = engine.prepare(
-      `UPDATE places SET id = ?, process = ?, also = ?, data = ?, lapses_at = ? + ttl_us
+      `UPDATE places SET id = ?, process = ?, also = ?, data = ?, ttl_us = ?, lapses_at = ?
        WHERE line = ? AND token = ? AND id = ? AND broken = 0 AND lapses_at > ?`,
     )
     this.#bury = engine.prepare('INSERT OR REPLACE INTO grave VALUES (?, ?)')
@@ -200,7 +200,9 @@ export class SqliteStore {
     const { line, data } = entry
     const { also } = this.#also.get(line, token) as { readonly also: string | null }
     const heir = entry.outlives === true ? `${NOBODY}` : null
-    const { changes } = this.#rename.run(id, this.#process, heir, data, now, line, token, entry.id, now)
+    const ttlUs = Math.ceil(entry.ttlMs * 1e3)
+    const owner = [id, this.#process, heir, data, ttlUs, now + ttlUs] as const
+    const { changes } = this.#rename.run(...owner, line, token, entry.id, now)
     if (Number(changes) === 0) return null
     for (const key of keysIn(also)) this.#census.remove(key)
     this.#mourn(entry, now)

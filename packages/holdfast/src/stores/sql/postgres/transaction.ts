@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import { checkName } from '../../../contract/check.ts'
 import { AcquireTimeoutError, DeadlockError, UsageError } from '../../../contract/errors.ts'
 import { isDeadlock, isWaitOver, toStoreError } from './errors.ts'
+import { type OrmTransaction, ormTransaction } from './orm.ts'
 
 /** A client of `pg` in a transaction (anything with its `query`). */
 export interface PgTransaction {
@@ -17,10 +18,15 @@ export interface PostgresTransaction {
 /**
  * Waits for the line and holds it until the caller's transaction commits or rolls back; the strongest form there is when what
  * it protects is in the same database. These holds and those of `hf.mutex` do not see each other.
+ * Takes a client of `pg`, the object of `sql.begin`, or the transaction of Prisma, Drizzle, Kysely, Knex, TypeORM or Sequelize.
  * Outside a transaction it is refused, since the lock would be gone at once; and so it is in one that is not read committed.
  */
-export async function lockInTransaction(tx: PgTransaction | PostgresTransaction, name: string): Promise<void> {
+export async function lockInTransaction(
+  given: PgTransaction | PostgresTransaction | OrmTransaction,
+  name: string,
+): Promise<void> {
   checkName('name', name)
+  const tx = ormTransaction(given) ?? (given as PgTransaction | PostgresTransaction)
   const values = [String(lockKey(name))]
   try {
     // Above read committed all statements of a transaction read what was committed when the first one began. That is this very one, at the latest:

@@ -1,0 +1,43 @@
+/** The errors of redlock 5. */
+import type { RedisClient } from '../../stores/redis/transport-to.ts'
+
+/** What became of one attempt: one vote for each client. */
+export interface ExecutionStats {
+  readonly membershipSize: number
+  readonly quorumSize: number
+  readonly votesFor: Set<RedisClient>
+  readonly votesAgainst: Map<RedisClient, Error>
+}
+
+export interface ExecutionResult {
+  readonly attempts: readonly Promise<ExecutionStats>[]
+}
+
+/** Somebody else holds one of the resources. Told by the 'error' event. */
+export class ResourceLockedError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'ResourceLockedError'
+  }
+}
+
+/** An operation failed as a whole. `cause` is Holdfast's own error: contention, outage and loss are told apart there. */
+export class ExecutionError extends Error {
+  readonly attempts: readonly Promise<ExecutionStats>[]
+
+  constructor(message: string, attempts: readonly Promise<ExecutionStats>[], options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'ExecutionError'
+    this.attempts = attempts
+  }
+}
+
+/** All clients voted alike: the store decides as one. */
+export function attemptOf(clients: ReadonlySet<RedisClient>, error: Error | null): Promise<ExecutionStats> {
+  return Promise.resolve({
+    membershipSize: clients.size,
+    quorumSize: Math.floor(clients.size / 2) + 1,
+    votesFor: new Set(error === null ? clients : []),
+    votesAgainst: new Map(error === null ? [] : [...clients].map((client) => [client, error])),
+  })
+}

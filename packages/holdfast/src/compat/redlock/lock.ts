@@ -1,0 +1,42 @@
+/** A lock of redlock 5. */
+import type { MultiHeld } from '../../locks/multi.ts'
+import type { ExecutionResult, ExecutionStats } from './errors.ts'
+import type { Redlock } from './redlock.ts'
+
+export class Lock {
+  readonly redlock: Redlock
+  readonly resources: string[]
+  /** Names this lock; no secret. */
+  readonly value: string
+  readonly attempts: readonly Promise<ExecutionStats>[]
+  /** When the lock must be taken as over, by the wall clock; 0 once it was released or extended. */
+  expiration: number
+  /** What Holdfast holds: its fencing tokens are in `holds`, in the order of `resources`. */
+  readonly held: MultiHeld
+
+  constructor(
+    redlock: Redlock,
+    resources: string[],
+    value: string,
+    attempts: readonly Promise<ExecutionStats>[],
+    expiration: number,
+    held: MultiHeld,
+  ) {
+    this.redlock = redlock
+    this.resources = resources
+    this.value = value
+    this.attempts = attempts
+    this.expiration = expiration
+    this.held = held
+  }
+
+  /** Rejects with an ExecutionError when the lock was no longer held. */
+  release(): Promise<ExecutionResult> {
+    return this.redlock.release(this)
+  }
+
+  /** A lock that lasts `duration` ms from now; this one is used no more. */
+  extend(duration: number): Promise<Lock> {
+    return this.redlock.extend(this, duration)
+  }
+}

@@ -1,0 +1,55 @@
+/** The settings of redlock 5: same names, same defaults. */
+import { checkKeys, shown } from '../../contract/check.ts'
+import { UsageError } from '../../contract/errors.ts'
+
+export interface Settings {
+  /** The part of a duration that clocks may drift apart. Default 0.01; 0 to 1. */
+  readonly driftFactor: number
+  /** How often to try again; -1: for ever. Default 10. With `retryDelay` it says how long to wait in the queue. */
+  readonly retryCount: number
+  /** Milliseconds between two tries. Default 200. */
+  readonly retryDelay: number
+  /** Taken, and not needed: whoever waits stands in a queue and is told. Default 100. */
+  readonly retryJitter: number
+  /** `using` refuses a duration that is not 100 ms longer. Default 500. Leases are renewed at a third of the duration. */
+  readonly automaticExtensionThreshold: number
+  /**
+   * While processes with the package redlock still run: take its own keys, so that both exclude each other. Default false.
+   * One client only; no queue and no fencing tokens meanwhile.
+   */
+  readonly rolling: boolean
+}
+
+const DEFAULTS: Settings = Object.freeze({
+  driftFactor: 0.01,
+  retryCount: 10,
+  retryDelay: 200,
+  retryJitter: 100,
+  automaticExtensionThreshold: 500,
+  rolling: false,
+})
+
+export function resolveSettings(given: Partial<Settings> | undefined, base: Settings = DEFAULTS): Settings {
+  const own = checkKeys('redlock settings', given, Object.keys(DEFAULTS))
+  const settings: Record<string, unknown> = { ...base }
+  for (const [key, value] of Object.entries(own)) {
+    // As in redlock 5: what is not given as its own type is the default.
+    if (value === undefined) continue
+    if (typeof value !== typeof DEFAULTS[key as keyof Settings] || Number.isNaN(value)) {
+      throw new UsageError(`${key} must be a ${typeof DEFAULTS[key as keyof Settings]}, given ${shown(value)}`)
+    }
+    settings[key] = value
+  }
+  return Object.freeze(settings) as unknown as Settings
+}
+
+/** How long to wait in the queue: as long as redlock 5 would go on trying. */
+export function waitMsOf({ retryCount, retryDelay }: Settings): number {
+  if (retryCount < 0) return Number.POSITIVE_INFINITY
+  return retryCount === 0 ? 0 : Math.max(1, retryCount * retryDelay)
+}
+
+/** When a lock of this duration must be taken as over, by the wall clock. */
+export function expirationOf(startMs: number, duration: number, { driftFactor }: Settings): number {
+  return startMs + duration - Math.round(driftFactor * duration) - 2
+}

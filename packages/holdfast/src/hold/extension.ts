@@ -1,0 +1,64 @@
+/**
+ * Renewing a fixed lease by hand. A lease that is to be longer than before gets a new id with it: requests of the old id
+ * that come late find nothing, so no request that is still on its way can make the lease shorter again.
+ */
+import type { Core } from '../acquire/core.ts'
+import { checkWhole } from '../contract/check.ts'
+import type { Entry, Place } from '../contract/driver.ts'
+import { UnsupportedError, UsageError } from '../contract/errors.ts'
+import { TTL_MS_MAX } from '../contract/options.ts'
+import type { Hold } from './hold.ts'
+import { insist } from './insist.ts'
+
+/** Refuses what can't be extended, before the store is asked. */
+export function checkExtension({ driver }: Core, { spec, lease }: Hold, ms: number): void {
+  const line = spec.name
+  checkWhole('extend', ms, 1, TTL_MS_MAX)
+  if (spec.settings.renew) {
+    throw new UsageError(`lock ${JSON.stringify(line)} renews itself: extend goes with renew: false`, { line })
+  }
+  if (ms > lease.ttlMs && driver.rename === undefined) {
+    throw new UnsupportedError(
+      `a lease can't become longer than its ttlMs of ${lease.ttlMs} on ${driver.name}, asked for ${ms}: ` +
+        'take the lock with a longer ttlMs',
+      { line },
+    )
+  }
+}
+
+/** Asks until the store has answered or the lease is over. The hold is told of what was answered. */
+export async function extend(core: Core, hold: Hold, ms: number): Promise<void> {
+  const { heartbeat, runtime, cleanup } = core
+  const { lease, spec } = hold
+  const isLonger = ms > lease.ttlMs
+  const ttlMs = Math.max(ms, lease.ttlMs)
+  const old = lease.entry
+  const entry: Entry = isLonger ? { ...old, id: runtime.randomId(), ttlMs: ttlMs + spec.settings.lockDelayMs } : old
+  const ask = async (): Promise<Place | null> => {
+    hold.assertLive()
+    try {
+      if (!isLonger) return (await core.driver.touch([entry]))[0] ?? null
+      return (await core.driver.rename?.({ ...entry, id: old.id }, entry.id)) ?? null
+    } catch (error) {
+      if (hold.live) hold.risked(error)
+      throw error
+    }
+  }
+  let isOurs = false
+  try {
+    const place = await insist(core, runtime.now() + heartbeat.leftMs(lease), ask)
+    // Read after the old deadline, the answer may be older than the next holder: the clock is asked first.
+    if (!hold.live) return
+    if (place === null) {
+      heartbeat.remove(lease)
+      hold.ended('its place is gone from the store')
+      return
+    }
+    isOurs = true
+    heartbeat.extend(lease, entry, ttlMs, place)
+    hold.placed(place)
+  } finally {
+    // Released or lost meanwhile, under its old id: under the new one the place may stand, and nobody wants it.
+    if (isLonger && !isOurs) cleanup.drop({ entry, doubted: true })
+  }
+}

@@ -1,0 +1,10 @@
+/** See prisma.js. */
+interface Tx {
+  $queryRawUnsafe(text: string, ...values: never[]): Promise<unknown>
+  $executeRawUnsafe(text: string): Promise<number>
+}
+
+export function prismaClient(adapter: unknown): Tx & {
+  $transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
+  $disconnect(): Promise<void>
+}
