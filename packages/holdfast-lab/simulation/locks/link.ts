@@ -26,6 +26,8 @@ export class Link implements Driver {
   readonly #machine: Machine
   readonly #weather: Weather
   readonly #wakes = new Map<string, Wake>()
+  /** Those that hear of every change of a line. */
+  readonly #observers = new Map<string, Set<Wake>>()
 
   constructor(world: World, server: Server, machine: Machine, weather: Weather, push: Traits['push']) {
     this.#world = world
@@ -73,17 +75,30 @@ export class Link implements Driver {
   }
 
   /** In force at once, or after a while, as the weather is: the caller may change its mind meanwhile. */
-  watch(_line: string, id: string | null, wake: Wake): Stop | Promise<Stop> {
-    if (id === null) return () => {}
-    const begin = (): Stop => {
-      this.#wakes.set(id, wake)
-      return () => this.#wakes.delete(id)
-    }
+  watch(line: string, id: string | null, wake: Wake): Stop | Promise<Stop> {
+    const begin = (): Stop => (id === null ? this.#observe(line, wake) : this.#watch(id, wake))
     const { watchMs } = this.#weather
     if (watchMs === 0) return begin()
     return new Promise((resolve) => {
       this.#machine.runtime.after(watchMs, () => resolve(begin()), true)
     })
+  }
+
+  #watch(id: string, wake: Wake): Stop {
+    this.#wakes.set(id, wake)
+    return () => this.#wakes.delete(id)
+  }
+
+  #observe(line: string, wake: Wake): Stop {
+    const wakes = this.#observers.get(line) ?? new Set()
+    this.#observers.set(line, wakes.add(wake))
+    return () => wakes.delete(wake)
+  }
+
+  /** The store tells who observes the line that something in it has changed. */
+  changed(line: string): void {
+    if (this.traits.push === 'none') return
+    for (const wake of this.#observers.get(line) ?? []) this.#deliver(() => wake())
   }
 
   /** The store tells this place that it is granted. False: it is not one of ours. */
@@ -98,16 +113,19 @@ export class Link implements Driver {
 
   #tell(id: string, push: Push | undefined): boolean {
     if (!this.#wakes.has(id)) return false
-    if (this.traits.push === 'none') return true
+    if (this.traits.push !== 'none') this.#deliver(() => this.#wakes.get(id)?.(push))
+    return true
+  }
+
+  #deliver(tell: () => void): void {
     for (const delayMs of this.#weather.pushes(this.#machine)) {
       this.#world.at(this.#world.now + delayMs, () =>
         this.#machine.act(() => {
           this.#world.note(`push ${this.#machine.name}`)
-          this.#wakes.get(id)?.(push)
+          tell()
         }),
       )
     }
-    return true
   }
 
   #ask(request: Request): Promise<Reply> {

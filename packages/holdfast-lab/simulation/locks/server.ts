@@ -30,6 +30,7 @@ export class Server implements StoreListener {
   failedOverAt = -1
   onGranted: (id: string, token: Place['token']) => void = () => {}
   onBroken: (id: string) => void = () => {}
+  onChanged: (line: string) => void = () => {}
   /** When a line was last broken. */
   readonly brokenAt: Map<string, number> = new Map()
   #broken: Broken[] = []
@@ -106,7 +107,9 @@ export class Server implements StoreListener {
     this.onBroken(id)
   }
 
-  changed(): void {}
+  changed(line: string): void {
+    if (!this.#isReplaying) this.onChanged(line)
+  }
 
   #apply(request: Request, now: number): Reply {
     switch (request.kind) {
