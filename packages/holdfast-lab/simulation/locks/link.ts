@@ -1,14 +1,17 @@
 /** A client's driver in the simulation: requests and pushes travel, and may be late, lost or doubled. */
-import { StoreUnreachableError, UnsupportedError } from '../../../holdfast/src/contract/errors.ts'
+import { StoreUnreachableError } from '../../../holdfast/src/contract/errors.ts'
 import { instant } from '../../../holdfast/src/contract/validity.ts'
 import type {
   CellView,
+  Change,
+  Demand,
   Driver,
   Entry,
   LineView,
   Place,
   Push,
   Stop,
+  Taken,
   Traits,
   Wake,
 } from '../../../holdfast/src/contract/driver.ts'
@@ -28,8 +31,17 @@ export class Link implements Driver {
   readonly #wakes = new Map<string, Wake>()
   /** Those that hear of every change of a line. */
   readonly #observers = new Map<string, Set<Wake>>()
+  /** Only on a store that counts by itself; on others a rate limit is a cell. */
+  readonly take?: (key: string, demand: Demand) => Promise<Taken>
 
-  constructor(world: World, server: Server, machine: Machine, weather: Weather, push: Traits['push']) {
+  constructor(
+    world: World,
+    server: Server,
+    machine: Machine,
+    weather: Weather,
+    push: Traits['push'],
+    isCounter = false,
+  ) {
     this.#world = world
     this.#server = server
     this.#machine = machine
@@ -44,6 +56,7 @@ export class Link implements Driver {
       scope: 'network',
       safety: 'simulated',
     }
+    if (isCounter) this.take = (key, demand) => this.#take(key, demand)
   }
 
   async enter(entry: Entry, wait: boolean): Promise<Place | null> {
@@ -129,20 +142,25 @@ export class Link implements Driver {
   }
 
   #ask(request: Request): Promise<Reply> {
+    const said = (reply: Reply): string =>
+      reply.map((place) => (place === null ? 'null' : `${place.token} behind ${place.ahead}`)).join(', ')
+    return this.#travel(`${request.kind} ${say(request)}`, () => this.#server.handle(request), said)
+  }
+
+  /** There, whatever the server does with it, and back; each may be lost, late or doubled. */
+  #travel<T>(what: string, act: () => T, said: (reply: T) => string): Promise<T> {
     return new Promise((resolve, reject) => {
       const travel = this.#weather.request(this.#machine)
       const cancel = this.#machine.runtime.after(
         travel.timeoutMs,
-        () => reject(new StoreUnreachableError(`sim: ${request.kind} got no answer in ${travel.timeoutMs} ms`)),
+        () => reject(new StoreUnreachableError(`sim: ${what} got no answer in ${travel.timeoutMs} ms`)),
         true,
       )
       for (const delayMs of travel.thereMs) {
         this.#world.at(this.#world.now + delayMs, () => {
           if (!this.#weather.isUp) return
-          const reply = this.#server.handle(request)
-          this.#world.note(
-            `${request.kind} ${this.#machine.name} ${say(request)} -> ${reply.map((r) => (r === null ? 'null' : `${r.token} behind ${r.ahead}`)).join(', ')}`,
-          )
+          const reply = act()
+          this.#world.note(`${this.#machine.name} ${what} -> ${said(reply)}`)
           if (travel.backMs === null) return
           this.#world.at(this.#world.now + travel.backMs, () =>
             this.#machine.act(() => {
@@ -160,8 +178,14 @@ export class Link implements Driver {
     yield* this.#server.views(prefix)
   }
 
-  async swap(): Promise<CellView> {
-    throw new UnsupportedError('not simulated')
+  #take(key: string, demand: Demand): Promise<Taken> {
+    const act = (): Taken => this.#server.take(key, demand)
+    return this.#travel(`take ${demand.cost}`, act, ({ taken, left }) => `${taken ? 'taken' : 'refused'}, ${left} left`)
+  }
+
+  swap(key: string, change: Change | null): Promise<CellView> {
+    const act = (): CellView => this.#server.swap(key, change)
+    return this.#travel(`swap ${key}`, act, ({ version }) => String(version))
   }
 
   async break(line: string): Promise<number> {

@@ -1,5 +1,15 @@
 /** A simulated store: the real state machine, plus restarts that forget what was acknowledged. */
-import type { Entry, LineView, Place, PlaceView } from '../../../holdfast/src/contract/driver.ts'
+import type {
+  CellView,
+  Change,
+  Demand,
+  Entry,
+  LineView,
+  Place,
+  PlaceView,
+  Taken,
+} from '../../../holdfast/src/contract/driver.ts'
+import { Buckets } from '../../../holdfast/src/stores/memory/buckets.ts'
 import type { MemoryPlace } from '../../../holdfast/src/stores/memory/line.ts'
 import { type Answer, MemoryStore, type StoreListener } from '../../../holdfast/src/stores/memory/store.ts'
 import type { World } from './world.ts'
@@ -36,6 +46,7 @@ export class Server implements StoreListener {
   #broken: Broken[] = []
   readonly #world: World
   #store: MemoryStore
+  readonly #buckets = new Buckets()
   readonly #log: { readonly at: number; readonly request: Request }[] = []
   #isReplaying = false
 
@@ -47,6 +58,15 @@ export class Server implements StoreListener {
   handle(request: Request): Reply {
     this.#log.push({ at: this.#world.now, request })
     return this.#apply(request, this.#world.now)
+  }
+
+  /** Cells and buckets are no part of what a failover forgets. */
+  swap(key: string, change: Change | null): CellView {
+    return this.#store.cells.swap(key, change, this.#world.now)
+  }
+
+  take(key: string, demand: Demand): Taken {
+    return this.#buckets.take(key, demand, this.#world.now)
   }
 
   /** A replica takes over that has missed the last requests. */
