@@ -22,6 +22,7 @@ runSteps([
   ['unit tests', 'vitest', 'run', '--project', 'unit'],
   ['simulation', 'tsx', 'packages/holdfast-lab/simulation/locks/main.ts', '--seeds', '1..20000'],
   ['simulation of Redlock', 'tsx', 'packages/holdfast-lab/simulation/redlock/main.ts', '--seeds', '1..2000'],
+  ['simulation of the kit', 'tsx', 'packages/holdfast-lab/simulation/kit/main.ts', '--seeds', '1..1000'],
   ['tests with real processes and servers', 'vitest', 'run', '--project', 'real', '--passWithNoTests'],
 ])
 

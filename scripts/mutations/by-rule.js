@@ -26,7 +26,7 @@ export default [
     says: 'an id that the store calls dead is asked for again',
     file: 'packages/holdfast/src/acquire/acquisition.ts',
     find: 'if (this.#wait) this.#later(() => this.start())',
-    replace: 'if (this.#wait) this.#later(() => this.#enter(lease))',
+    replace: 'if (this.#wait) this.#later(() => this.#ask(lease))',
     test: 'packages/holdfast/test/acquire/rules.test.ts',
     only: 'an id that the store calls dead',
   },
