@@ -22,13 +22,13 @@ export function valueOf(args: readonly string[], option: string): string | undef
 
 /** Prints what is noted, with its time. */
 export function printNote(at: number, what: string): void {
-  console.log(at.toFixed(1).padStart(10), what)
+  process.stdout.write(`${at.toFixed(1).padStart(10)} ${what}\n`)
 }
 
 /** A rejection that nobody handles is a fault of the library. */
 export function failOnUnhandled(): void {
   process.on('unhandledRejection', (reason) => {
-    console.error('a rejection was left unhandled:', reason)
+    process.stderr.write(`a rejection was left unhandled: ${String(reason)}\n`)
     process.exit(1)
   })
 }

@@ -81,6 +81,6 @@ export async function runAlone(
   const started = performance.now()
   const tally = new Tally()
   for (let seed = from; seed <= to && tally.violations.length === 0; seed++) tally.add(await play(seed, onNote))
-  console.log(tally.report((performance.now() - started) / 1_000, script))
+  process.stdout.write(`${tally.report((performance.now() - started) / 1_000, script)}\n`)
   process.exitCode = tally.violations.length > 0 ? 1 : 0
 }

@@ -1,6 +1,6 @@
+/** One at a time, by key, in the order in which they asked: callers of one process do not overtake each other. */
 import { onAbort } from '../../contract/aborts.ts'
 
-/** One at a time, by key, in the order in which they asked: callers of one process do not overtake each other. */
 export class Serial {
   /** Who waits for each key that somebody has. */
   readonly #waiting = new Map<string, (() => void)[]>()
