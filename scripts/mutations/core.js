@@ -218,6 +218,16 @@ export default [
     only: 'somebody else is served as soon as it asks',
   },
   {
+    rule: 'shared readers etcd',
+    name: 'grant-heard-by-nobody',
+    says: 'a question whether readers may join learns that their place is granted, and tells nobody',
+    file: 'packages/holdfast/src/acquire/readers.ts',
+    find: 'if (place === null || (group.isWaiting && isGranted(lease.entry, place))) this',
+    replace: 'if (place === null || (group.isWaiting && !isGranted(lease.entry, place) && false)) this',
+    test: 'packages/holdfast/test/stores/etcd/conformance-one.real.test.ts',
+    only: 'each is served by a wake-up',
+  },
+  {
     rule: 'once',
     name: 'looks-once',
     says: 'who finds the job busy at the tick never looks again',
