@@ -121,23 +121,4 @@ export default [
     replace: 'if (asked.era > this.#servers.era) {',
     test: 'packages/holdfast/test/stores/redlock/era.test.ts',
   },
-  {
-    rule: '10 redlock',
-    name: 'jumped-clock-still-votes',
-    says: 'a server whose clock was put forward has forgotten its votes, and gives them to a second holder',
-    edits: [
-      {
-        file: 'packages/holdfast/src/stores/redlock/clock.ts',
-        find: 'if (low > this.#high + JUMP_MS) return low - this.#high',
-        replace: 'if (low > this.#high + 1_000 * JUMP_MS) return low - this.#high',
-      },
-      {
-        file: 'packages/holdfast/src/stores/redlock/servers.ts',
-        find: 'voter.isFar = known.length >= this.quorum && near.length < this.quorum',
-        replace: 'voter.isFar = known.length < 0 && near.length < this.quorum',
-      },
-    ],
-    test: 'packages/holdfast/test/stores/redlock/clocks.real.test.ts',
-    only: 'forward by 40 s',
-  },
 ]
