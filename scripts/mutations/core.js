@@ -218,14 +218,14 @@ export default [
     only: 'somebody else is served as soon as it asks',
   },
   {
-    rule: 'shared readers etcd',
+    rule: 'shared readers',
     name: 'grant-heard-by-nobody',
     says: 'a question whether readers may join learns that their place is granted, and tells nobody',
     file: 'packages/holdfast/src/acquire/readers.ts',
     find: 'if (place === null || (group.isWaiting && isGranted(lease.entry, place))) this',
     replace: 'if (place === null || (group.isWaiting && !isGranted(lease.entry, place) && false)) this',
-    test: 'packages/holdfast/test/stores/etcd/conformance-one.real.test.ts',
-    only: 'each is served by a wake-up',
+    test: 'packages/holdfast/test/acquire/rules.test.ts',
+    only: 'a question whether readers may join',
   },
   {
     rule: 'once',

@@ -278,6 +278,24 @@ describe('3.16 hand-over inside the process', () => {
   })
 })
 
+test('a question whether readers may join tells those that wait on the place that it is granted', async () => {
+  const writer = { line: 'a', id: 'f'.repeat(32), weight: 1_000_000, capacity: 1_000_000, ttlMs: 10_000, data: '{}' }
+  let store: Driver | null = null
+  const { hf, runtime } = await open((inner) => {
+    store = inner
+    return { watch: () => () => {} }
+  })
+  await (store as Driver | null)?.enter(writer, true)
+  const first = hf.rwLock('a').read.acquire()
+  await runtime.settle()
+  await (store as Driver | null)?.leave(writer)
+  const second = hf.rwLock('a').read.acquire()
+  await runtime.settle()
+  await runtime.settle()
+  const late = new Promise((resolve) => setTimeout(resolve, 1_000, 'late'))
+  expect(await Promise.race([Promise.all([first, second]), late])).toHaveLength(2)
+})
+
 describe('3.17 swap', () => {
   test('a write whose reply was lost is found by its nonce when it is asked for again, and has succeeded', async () => {
     let losses = 1
