@@ -25,6 +25,7 @@ runSteps([
   ['model', 'node', '--import', 'tsx', 'packages/holdfast-lab/src/model/main.ts'],
   ['simulation', 'tsx', 'packages/holdfast-lab/simulation/locks/main.ts', '--seeds', '1..20000'],
   ['simulation of Redlock', 'tsx', 'packages/holdfast-lab/simulation/redlock/main.ts', '--seeds', '1..2000'],
+  ['simulation of the kit', 'tsx', 'packages/holdfast-lab/simulation/kit/main.ts', '--seeds', '1..1000'],
   ['tests with real processes and servers', 'vitest', 'run', '--project', 'real', '--passWithNoTests'],
 ])
 

@@ -8,7 +8,7 @@ export default [
     find: 'if (this.#meet(entry, responses[0]?.range?.kvs[0])) return',
     replace: 'if (false) return',
     test: 'packages/holdfast/test/stores/etcd/key-ghosts.real.test.ts',
-    only: 'asked again, the lock is had',
+    only: 'asked again with the same id',
   },
   {
     rule: '13 etcd',

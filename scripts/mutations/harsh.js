@@ -16,9 +16,18 @@ export default [
     rule: 'once',
     name: 'outage-at-the-tick-is-the-end',
     says: 'a job whose store is away at the tick is not waited for in that period',
-    file: 'packages/holdfast/src/kit/once/once.ts',
-    find: 'const waitMs = Math.max(1, endsAt - runtime.now())',
-    replace: 'const waitMs = Math.max(1, endsAt - endsAt)',
+    edits: [
+      {
+        file: 'packages/holdfast/src/kit/once/once.ts',
+        find: 'const waitMs = Math.max(1, endsAt - runtime.now())',
+        replace: 'const waitMs = Math.max(1, endsAt - endsAt)',
+      },
+      {
+        file: 'packages/holdfast/src/kit/once/once.ts',
+        find: 'if (runtime.now() + retryMs >= endsAt) return',
+        replace: 'if (runtime.now() + retryMs > 0) return',
+      },
+    ],
     test,
     only: 'away at every tick',
   },

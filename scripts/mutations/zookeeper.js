@@ -157,7 +157,7 @@ export default [
     find: 'shared.get(signal) ?? listen(signal)',
     replace: 'listen(signal)',
     test: 'packages/holdfast/test/hold/told.test.ts',
-    only: '50 wait by one signal',
+    only: '50 wait for a lock by one signal',
   },
   {
     rule: 'settle listeners',

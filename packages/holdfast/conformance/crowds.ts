@@ -73,6 +73,23 @@ export const crowds: Draft[] = [
     },
   },
   {
+    law: 'watch',
+    name: 'readers and writers of three clients: each is served by a wake-up, and nobody waits for a heartbeat',
+    timeoutMs: 120_000,
+    async run(rig) {
+      const clients = [await rig.holdfast(), await rig.holdfast(), await rig.holdfast()]
+      const { push, fair, counting, ttlMsMax } = await rig.traits()
+      if (push === 'none' || !fair || !counting) return
+      const ttlMs = Math.min(600_000, ttlMsMax ?? 600_000)
+      const name = rig.name()
+      const visits = async (hf: Holdfast, nth: number): Promise<void> => {
+        const { read, write } = hf.rwLock(name, { ttlMs })
+        for (let i = 0; i < 12; i++) await ((i + nth) % 5 === 0 ? write : read).using(() => pause(i % 3))
+      }
+      await fill(clients.flatMap((hf, at) => [0, 1, 2, 3].map((nth) => () => visits(hf, at + nth))))
+    },
+  },
+  {
     law: 'exclusion',
     name: '60 contenders for 1 to 3 of 5 permits: never more than 5 inside, all served',
     timeoutMs: 120_000,

@@ -183,6 +183,24 @@ export const upgrades: Draft[] = [
       }
     },
   ),
+  upgradeable('aborted while it is asked for, it gives no write lock, and readers are let in again', async (rig) => {
+    const other = await rig.holdfast()
+    const line = rig.name()
+    for (const side of ['before', 'after'] as const) {
+      const controller = new AbortController()
+      const reason = new Error('enough')
+      const abort = (_call: number, method: string): void => {
+        if (method === 'reweigh') controller.abort(reason)
+      }
+      const hf = await rig.holdfast({}, (driver) => new FaultyDriver(driver, { [side]: abort }))
+      const held = await hf.rwLock(line).upgrade.acquire()
+      await assert.rejects(held.upgrade({ signal: controller.signal }), (error) => error === reason)
+      held.assertHeld()
+      const reader = await within('readers are let in', other.rwLock(line).read.acquire())
+      await reader.release()
+      assert.equal(await held.release(), true)
+    }
+  }),
   upgradeable('a raise or a lowering that comes late changes nothing', async (rig) => {
     const driver = await rig.driver()
     assert.ok(driver.reweigh, 'a store that keeps an order and counts can reweigh')

@@ -1,14 +1,17 @@
 /** A client's driver in the simulation: requests and pushes travel, and may be late, lost or doubled. */
-import { StoreUnreachableError, UnsupportedError } from '../../../holdfast/src/contract/errors.ts'
+import { StoreUnreachableError } from '../../../holdfast/src/contract/errors.ts'
 import { instant } from '../../../holdfast/src/contract/validity.ts'
 import type {
   CellView,
+  Change,
+  Demand,
   Driver,
   Entry,
   LineView,
   Place,
   Push,
   Stop,
+  Taken,
   Traits,
   Wake,
 } from '../../../holdfast/src/contract/driver.ts'
@@ -26,8 +29,19 @@ export class Link implements Driver {
   readonly #machine: Machine
   readonly #weather: Weather
   readonly #wakes = new Map<string, Wake>()
+  /** Those that hear of every change of a line. */
+  readonly #observers = new Map<string, Set<Wake>>()
+  /** Only on a store that counts by itself; on others a rate limit is a cell. */
+  readonly take?: (key: string, demand: Demand) => Promise<Taken>
 
-  constructor(world: World, server: Server, machine: Machine, weather: Weather, push: Traits['push']) {
+  constructor(
+    world: World,
+    server: Server,
+    machine: Machine,
+    weather: Weather,
+    push: Traits['push'],
+    isCounter = false,
+  ) {
     this.#world = world
     this.#server = server
     this.#machine = machine
@@ -42,6 +56,7 @@ export class Link implements Driver {
       scope: 'network',
       safety: 'simulated',
     }
+    if (isCounter) this.take = (key, demand) => this.#take(key, demand)
   }
 
   async enter(entry: Entry, wait: boolean): Promise<Place | null> {
@@ -73,17 +88,30 @@ export class Link implements Driver {
   }
 
   /** In force at once, or after a while, as the weather is: the caller may change its mind meanwhile. */
-  watch(_line: string, id: string | null, wake: Wake): Stop | Promise<Stop> {
-    if (id === null) return () => {}
-    const begin = (): Stop => {
-      this.#wakes.set(id, wake)
-      return () => this.#wakes.delete(id)
-    }
+  watch(line: string, id: string | null, wake: Wake): Stop | Promise<Stop> {
+    const begin = (): Stop => (id === null ? this.#observe(line, wake) : this.#watch(id, wake))
     const { watchMs } = this.#weather
     if (watchMs === 0) return begin()
     return new Promise((resolve) => {
       this.#machine.runtime.after(watchMs, () => resolve(begin()), true)
     })
+  }
+
+  #watch(id: string, wake: Wake): Stop {
+    this.#wakes.set(id, wake)
+    return () => this.#wakes.delete(id)
+  }
+
+  #observe(line: string, wake: Wake): Stop {
+    const wakes = this.#observers.get(line) ?? new Set()
+    this.#observers.set(line, wakes.add(wake))
+    return () => wakes.delete(wake)
+  }
+
+  /** The store tells who observes the line that something in it has changed. */
+  changed(line: string): void {
+    if (this.traits.push === 'none') return
+    for (const wake of this.#observers.get(line) ?? []) this.#deliver(() => wake())
   }
 
   /** The store tells this place that it is granted. False: it is not one of ours. */
@@ -98,33 +126,41 @@ export class Link implements Driver {
 
   #tell(id: string, push: Push | undefined): boolean {
     if (!this.#wakes.has(id)) return false
-    if (this.traits.push === 'none') return true
+    if (this.traits.push !== 'none') this.#deliver(() => this.#wakes.get(id)?.(push))
+    return true
+  }
+
+  #deliver(tell: () => void): void {
     for (const delayMs of this.#weather.pushes(this.#machine)) {
       this.#world.at(this.#world.now + delayMs, () =>
         this.#machine.act(() => {
           this.#world.note(`push ${this.#machine.name}`)
-          this.#wakes.get(id)?.(push)
+          tell()
         }),
       )
     }
-    return true
   }
 
   #ask(request: Request): Promise<Reply> {
+    const said = (reply: Reply): string =>
+      reply.map((place) => (place === null ? 'null' : `${place.token} behind ${place.ahead}`)).join(', ')
+    return this.#travel(`${request.kind} ${say(request)}`, () => this.#server.handle(request), said)
+  }
+
+  /** There, whatever the server does with it, and back; each may be lost, late or doubled. */
+  #travel<T>(what: string, act: () => T, said: (reply: T) => string): Promise<T> {
     return new Promise((resolve, reject) => {
       const travel = this.#weather.request(this.#machine)
       const cancel = this.#machine.runtime.after(
         travel.timeoutMs,
-        () => reject(new StoreUnreachableError(`sim: ${request.kind} got no answer in ${travel.timeoutMs} ms`)),
+        () => reject(new StoreUnreachableError(`sim: ${what} got no answer in ${travel.timeoutMs} ms`)),
         true,
       )
       for (const delayMs of travel.thereMs) {
         this.#world.at(this.#world.now + delayMs, () => {
           if (!this.#weather.isUp) return
-          const reply = this.#server.handle(request)
-          this.#world.note(
-            `${request.kind} ${this.#machine.name} ${say(request)} -> ${reply.map((r) => (r === null ? 'null' : `${r.token} behind ${r.ahead}`)).join(', ')}`,
-          )
+          const reply = act()
+          this.#world.note(`${this.#machine.name} ${what} -> ${said(reply)}`)
           if (travel.backMs === null) return
           this.#world.at(this.#world.now + travel.backMs, () =>
             this.#machine.act(() => {
@@ -142,8 +178,14 @@ export class Link implements Driver {
     yield* this.#server.views(prefix)
   }
 
-  async swap(): Promise<CellView> {
-    throw new UnsupportedError('not simulated')
+  #take(key: string, demand: Demand): Promise<Taken> {
+    const act = (): Taken => this.#server.take(key, demand)
+    return this.#travel(`take ${demand.cost}`, act, ({ taken, left }) => `${taken ? 'taken' : 'refused'}, ${left} left`)
+  }
+
+  swap(key: string, change: Change | null): Promise<CellView> {
+    const act = (): CellView => this.#server.swap(key, change)
+    return this.#travel(`swap ${key}`, act, ({ version }) => String(version))
   }
 
   async break(line: string): Promise<number> {

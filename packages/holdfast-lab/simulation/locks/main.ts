@@ -6,36 +6,20 @@ import { fork } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { play } from './scenario.ts'
+import { failOnUnhandled, printNote, readSeeds, type Seeds, valueOf } from './seeds.ts'
 import { Tally } from './tally.ts'
-
-interface Span {
-  readonly from: number
-  readonly to: number
-  readonly workers: number
-}
-
-function readArgs(args: readonly string[]): Span {
-  const value = (name: string): string | undefined => args[args.indexOf(name) + 1 || args.length]
-  const workers = Number(value('--workers') ?? availableParallelism())
-  const seed = value('--seed')
-  if (seed !== undefined) return { from: Number(seed), to: Number(seed), workers: 1 }
-  const seeds = /^(\d+)\.\.(\d+)$/.exec(value('--seeds') ?? '')
-  if (seeds !== null) return { from: Number(seeds[1]), to: Number(seeds[2]), workers }
-  const from = 1_000_000 + Math.floor(Math.random() * 1_000_000_000)
-  return { from, to: from + 1_999, workers }
-}
 
 async function runSeeds(from: number, to: number, step: number, traced = false): Promise<Tally> {
   const tally = new Tally()
   for (let seed = from; seed <= to; seed += step) {
-    const outcome = await play(seed, traced ? (at, what) => console.log(at.toFixed(1).padStart(10), what) : null)
+    const outcome = await play(seed, traced ? printNote : null)
     tally.add(outcome)
     if (outcome.violation !== null) break
   }
   return tally
 }
 
-async function runWorkers({ from, to, workers }: Span): Promise<Tally> {
+async function runWorkers({ from, to }: Seeds, workers: number): Promise<Tally> {
   const self = fileURLToPath(import.meta.url)
   const tallies = Array.from({ length: workers }, (_, i) => {
     const child = fork(self, ['--part', String(from + i), String(to), String(workers)], { execArgv: process.execArgv })
@@ -52,10 +36,7 @@ async function runWorkers({ from, to, workers }: Span): Promise<Tally> {
   return total
 }
 
-process.on('unhandledRejection', (reason) => {
-  console.error('a rejection was left unhandled:', reason)
-  process.exit(1)
-})
+failOnUnhandled()
 
 const args = process.argv.slice(2)
 if (args[0] === '--part') {
@@ -64,10 +45,11 @@ if (args[0] === '--part') {
   process.send?.(tally.toJSON())
   process.disconnect?.()
 } else {
-  const span = readArgs(args)
+  const seeds = readSeeds(args, 2_000)
+  const workers = seeds.from === seeds.to ? 1 : Number(valueOf(args, '--workers') ?? availableParallelism())
   const started = performance.now()
   const tally =
-    span.workers > 1 ? await runWorkers(span) : await runSeeds(span.from, span.to, 1, args.includes('--trace'))
+    workers > 1 ? await runWorkers(seeds, workers) : await runSeeds(seeds.from, seeds.to, 1, args.includes('--trace'))
   console.log(tally.report((performance.now() - started) / 1_000))
   process.exitCode = tally.violations.length > 0 ? 1 : 0
 }

@@ -88,6 +88,12 @@ export const MUTANTS: Mutant[] = [
     replace: 'this.#issue(lease, hold.counter, waiter)',
   },
   {
+    name: 'a kept lock is given again without a higher token',
+    file: 'packages/holdfast/src/acquire/local-queue.ts',
+    find: 'this.#issue(kept.lease, kept.counter + 1, waiter)',
+    replace: 'this.#issue(kept.lease, kept.counter, waiter)',
+  },
+  {
     name: 'the waiters of a lost place are not put back in line',
     file: 'packages/holdfast/src/acquire/local-queue.ts',
     find: 'if (this.#hold !== hold) return\n    this.#hold = null\n    if (this.#waiters.count > 0) this.#start(true)\n    else this.#rest()',

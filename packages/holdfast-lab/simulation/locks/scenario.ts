@@ -1,4 +1,5 @@
 /** One run: the seed decides the programs, the lines, the faults, and when they come. */
+import type { Traits } from '../../../holdfast/src/contract/driver.ts'
 import { makeInstance } from '../../../holdfast/src/holdfast.ts'
 import { Actor, type Course } from './actor.ts'
 import { Checker } from './checker.ts'
@@ -20,6 +21,8 @@ export interface Outcome {
   readonly handovers: number
 }
 
+const KEPT = 7_000_000_000
+
 export async function play(seed: number, onNote: World['onNote'] = null): Promise<Outcome> {
   const rng = new Rng(seed)
   const world = new World()
@@ -30,7 +33,8 @@ export async function play(seed: number, onNote: World['onNote'] = null): Promis
   const timeoutMs = Math.min(ttlMs / 4, rng.pick([40, 100, 200]))
   const weather = new Weather(rng, timeoutMs)
   const push = rng.pick(['answer', 'answer', 'hint', 'none'] as const)
-  const courses = makeCourses(rng, ttlMs)
+  // A generator of its own: what was found by a seed before is found by it still.
+  const courses = makeCourses(rng, ttlMs).map((course) => kept(course, push, new Rng(seed + KEPT)))
   // Patient programs never give up waiting by themselves: a lost waiter then shows.
   const patient = rng.chance(0.5)
   const links: Link[] = []
@@ -44,6 +48,9 @@ export async function play(seed: number, onNote: World['onNote'] = null): Promis
   server.onDisagreement = (what) => checker.fail(`the model disagrees: ${what}`)
   server.onGranted = (id, token) => void links.some((link) => link.push({ id, token }))
   server.onBroken = (id) => void links.some((link) => link.broken(id))
+  server.onChanged = (line) => {
+    for (const link of links) link.changed(line)
+  }
 
   const stormEndsAt = rng.between(300, 1_500)
   for (const actor of actors) plan(rng, world, actor, courses, stormEndsAt)
@@ -87,6 +94,14 @@ function makeCourses(rng: Rng, ttlMs: number): Course[] {
       renew: rng.chance(0.9),
     },
   }))
+}
+
+/** One in three of the locks that can stay with their process after a release does so, for a while. */
+function kept(course: Course, push: Traits['push'], rng: Rng): Course {
+  const { fairness, renew } = course.options
+  const keep = rng.whole(1, 600)
+  const isFit = push !== 'none' && course.kind !== 'semaphore' && fairness === 'local' && renew === true
+  return isFit && rng.chance(1 / 3) ? { ...course, options: { ...course.options, keep } } : course
 }
 
 function plan(rng: Rng, world: World, actor: Actor, courses: readonly Course[], stormEndsAt: number): void {

@@ -1,5 +1,15 @@
 /** A simulated store: the real state machine, plus restarts that forget what was acknowledged. */
-import type { Entry, LineView, Place, PlaceView } from '../../../holdfast/src/contract/driver.ts'
+import type {
+  CellView,
+  Change,
+  Demand,
+  Entry,
+  LineView,
+  Place,
+  PlaceView,
+  Taken,
+} from '../../../holdfast/src/contract/driver.ts'
+import { Buckets } from '../../../holdfast/src/stores/memory/buckets.ts'
 import type { MemoryPlace } from '../../../holdfast/src/stores/memory/line.ts'
 import { type Answer, MemoryStore, type StoreListener } from '../../../holdfast/src/stores/memory/store.ts'
 import { type Asked, Mirror } from '../../../holdfast/conformance/index.ts'
@@ -33,11 +43,13 @@ export class Server implements StoreListener {
   onBroken: (id: string) => void = () => {}
   /** The store and the model have parted. */
   onDisagreement: (what: string) => void = () => {}
+  onChanged: (line: string) => void = () => {}
   /** When a line was last broken. */
   readonly brokenAt: Map<string, number> = new Map()
   #broken: Broken[] = []
   readonly #world: World
   #store: MemoryStore
+  readonly #buckets = new Buckets()
   readonly #log: { readonly at: number; readonly request: Request }[] = []
   #isReplaying = false
   #mirror: Mirror | null = new Mirror(true)
@@ -61,6 +73,15 @@ export class Server implements StoreListener {
       const fault = this.#mirror?.disagree(asked, reply[i] ?? null, now) ?? null
       if (fault !== null) this.onDisagreement(fault)
     }
+  }
+
+  /** Cells and buckets are no part of what a failover forgets. */
+  swap(key: string, change: Change | null): CellView {
+    return this.#store.cells.swap(key, change, this.#world.now)
+  }
+
+  take(key: string, demand: Demand): Taken {
+    return this.#buckets.take(key, demand, this.#world.now)
   }
 
   /** A replica takes over that has missed the last requests. */
@@ -122,7 +143,9 @@ export class Server implements StoreListener {
     this.onBroken(id)
   }
 
-  changed(): void {}
+  changed(line: string): void {
+    if (!this.#isReplaying) this.onChanged(line)
+  }
 
   #apply(request: Request, now: number): Reply {
     switch (request.kind) {

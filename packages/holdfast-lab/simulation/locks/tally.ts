@@ -1,5 +1,7 @@
 /** What many runs saw, added up. */
 import type { Outcome } from './scenario.ts'
+import { printNote, readSeeds } from './seeds.ts'
+import type { World } from './world.ts'
 
 interface Found {
   readonly seed: number
@@ -52,7 +54,7 @@ export class Tally {
     return tally
   }
 
-  report(seconds: number): string {
+  report(seconds: number, script = 'simulate'): string {
     const { runs, unhurt, grants, handovers, digests, faults, violations } = this.#sums
     const kinds = Object.entries(faults).map(([kind, count]) => `${kind} ${count}`)
     const lines = [
@@ -61,9 +63,24 @@ export class Tally {
       `runs without a fault that hit an open call: ${unhurt}; hand-overs between machines under fault: ${handovers}`,
     ]
     for (const { seed, what } of violations) {
-      lines.push(`✗ seed ${seed}: ${what}`, `  replay: npm run simulate -- --seed ${seed}`)
+      lines.push(`✗ seed ${seed}: ${what}`, `  replay: npm run ${script} -- --seed ${seed}`)
     }
     if (violations.length === 0) lines.push('no violation')
     return lines.join('\n')
   }
+}
+
+/** Runs seeds one after the other until the first violation, and prints what came of it. */
+export async function runAlone(
+  script: string,
+  play: (seed: number, onNote: World['onNote']) => Promise<Outcome>,
+  args: readonly string[],
+): Promise<void> {
+  const { from, to } = readSeeds(args, 1_000)
+  const onNote = args.includes('--trace') ? printNote : null
+  const started = performance.now()
+  const tally = new Tally()
+  for (let seed = from; seed <= to && tally.violations.length === 0; seed++) tally.add(await play(seed, onNote))
+  process.stdout.write(`${tally.report((performance.now() - started) / 1_000, script)}\n`)
+  process.exitCode = tally.violations.length > 0 ? 1 : 0
 }

@@ -36,11 +36,14 @@ export class Weather {
   readonly #rng: Rng
   readonly #storm: number
   readonly #timeoutMs: number
+  /** How much longer every request and every reply is on its way. */
+  readonly #slowMs: number
   /** This request of the run is lost whatever the dice say, so that no run is without a fault. */
   #doomed: number
 
-  constructor(rng: Rng, timeoutMs: number) {
+  constructor(rng: Rng, timeoutMs: number, slowMs = 0) {
     this.#rng = rng
+    this.#slowMs = slowMs
     this.watchMs = rng.pick([0, 0, 0, 5])
     this.#storm = rng.pick([0, 0.02, 0.05, 0.15])
     this.#timeoutMs = timeoutMs
@@ -54,7 +57,8 @@ export class Weather {
   request(machine: Machine): Travel {
     const rng = this.#rng
     const timeoutMs = this.#timeoutMs
-    const travel = { timeoutMs, thereMs: [rng.between(0.1, 3)], backMs: rng.between(0.1, 3) as number | null }
+    const [thereMs, backMs] = [this.#slowMs + rng.between(0.1, 3), this.#slowMs + rng.between(0.1, 3)]
+    const travel = { timeoutMs, thereMs: [thereMs], backMs: backMs as number | null }
     if (!this.isUp) return { ...travel, thereMs: [] }
     if (--this.#doomed === 0) return this.#spoil(travel, machine, rng.pick(['request lost', 'reply lost']))
     if (this.isCalm || !rng.chance(this.#storm)) return travel
@@ -78,7 +82,11 @@ export class Weather {
         return { ...travel, backMs: null }
       case 'request doubled':
         // A connection delivers in order: both copies are there before the reply is.
-        return { ...travel, thereMs: [...travel.thereMs, rng.between(3, 5)], backMs: rng.between(5, 9) }
+        return {
+          ...travel,
+          thereMs: [...travel.thereMs, this.#slowMs + rng.between(3, 5)],
+          backMs: this.#slowMs + rng.between(5, 9),
+        }
       case 'request late':
         return { ...travel, thereMs: [longMs] }
       case 'reply late':

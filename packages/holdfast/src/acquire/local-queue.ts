@@ -53,6 +53,8 @@ export class LocalQueue implements Callers, Applicant, Issuer {
   /** Hears of others that want the lock, as long as a place may be kept. */
   #wantedWatch: WantedWatch | null = null
   #cancelRest: Cancel | null = null
+  /** Something has changed in the line since the store was asked: the news may overtake the answer. */
+  #isChanged = false
 
   constructor(core: Core, spec: Spec) {
     this.#core = core
@@ -117,6 +119,7 @@ export class LocalQueue implements Callers, Applicant, Issuer {
       this.#rest()
     } else {
       this.#issue(lease, 0, waiter)
+      if (this.#isChanged) this.#changed()
     }
     this.#refuseTries()
   }
@@ -190,6 +193,7 @@ export class LocalQueue implements Callers, Applicant, Issuer {
   #start(wait: boolean, after: Promise<unknown> | null = null): void {
     const acquisition = new Acquisition(this.#core, this.#spec, wait, this)
     this.#acquisition = acquisition
+    this.#isChanged = false
     if (this.#keepMs === 0) acquisition.start()
     else void Promise.all([after, this.#watchWanted()]).then(() => acquisition.start())
   }
@@ -203,7 +207,8 @@ export class LocalQueue implements Callers, Applicant, Issuer {
   /** Something has changed in the line. */
   #changed(): void {
     if (this.#kept !== null) this.#kept.changed()
-    else if (this.#hold !== null && !this.#hold.lease.wanted) this.#core.heartbeat.look(this.#hold.lease)
+    else if (this.#hold === null) this.#isChanged = true
+    else if (!this.#hold.lease.wanted) this.#core.heartbeat.look(this.#hold.lease)
   }
 
   #letGo(kept: KeptPlace, live: boolean): void {

@@ -36,8 +36,11 @@ export class Raise implements LeaseListener {
     this.#heavy = { ...hold.lease.entry, weight }
   }
 
-  /** Waits until writing is safe; `wait` pauses, and throws when the caller wants to wait no longer. */
-  async begin(wait: (ms: number, until: Promise<void>) => Promise<void>): Promise<void> {
+  /**
+   * Waits until writing is safe; `wait` pauses. `check` throws once the caller does not want it any more: it may have
+   * given up while the answer was on its way.
+   */
+  async begin(check: () => void, wait: (ms: number, until: Promise<void>) => Promise<void>): Promise<void> {
     const turn = ++this.#turn
     this.#lease.listener = this
     try {
@@ -47,6 +50,7 @@ export class Raise implements LeaseListener {
           this.#wake = resolve
         })
         const place = await this.#ask(this.#heavy, turn)
+        check()
         if (place !== null && isGranted(this.#heavy, place)) return
         await wait(this.#pauseMs(place), changed)
       }

@@ -5,7 +5,7 @@
  * place that stands already only if the store says, after it came, that nobody waits behind that place. Otherwise it
  * enters the line at its end, like everybody else.
  */
-import type { Place } from '../contract/driver.ts'
+import { isGranted, type Place } from '../contract/driver.ts'
 import { Acquisition, type Applicant, giveBack } from './acquisition.ts'
 import type { Core } from './core.ts'
 import { channels, diagnostics } from '../contract/events.ts'
@@ -86,7 +86,8 @@ export class ReaderQueue implements Callers {
     let place: Place | null = null
     try {
       ;[place = null] = await this.#core.driver.touch([lease.entry])
-      if (place === null) this.#core.heartbeat.look(lease)
+      // The place is gone; or it is granted, and the store tells that once: the readers that wait on it must hear of it.
+      if (place === null || (group.isWaiting && isGranted(lease.entry, place))) this.#core.heartbeat.look(lease)
     } catch (error) {
       diagnostics.failed(this.#spec.name, error)
     }
@@ -151,6 +152,11 @@ class ReaderGroup implements Applicant, Issuer {
 
   get outage(): unknown {
     return this.#acquisition?.outage ?? null
+  }
+
+  /** The place stands in line, and its readers have not been told yet that it is granted. */
+  get isWaiting(): boolean {
+    return this.#acquisition !== null
   }
 
   /** The place, if another reader may stand on it: its lease must be good for some time. */

@@ -1,4 +1,5 @@
 /** A wait that a caller is in: it ends by time, by an event, or by the caller's own signal. */
+import { onAbort } from '../contract/aborts.ts'
 import type { Runtime } from '../contract/runtime.ts'
 
 /** Resolves after `ms` or once `until` has settled; rejects with the signal's own reason. Keeps the process alive meanwhile. */
@@ -14,16 +15,16 @@ export function pause(
       return
     }
     const cancel = ms === Number.POSITIVE_INFINITY ? null : runtime.after(ms, () => end(), true)
-    const end = (): void => {
-      cancel?.()
-      signal?.removeEventListener('abort', abort)
-      resolve()
-    }
     const abort = (): void => {
       cancel?.()
       reject(signal?.reason)
     }
-    signal?.addEventListener('abort', abort, { once: true })
+    const forget = signal === null ? null : onAbort(signal, abort)
+    const end = (): void => {
+      cancel?.()
+      forget?.()
+      resolve()
+    }
     until?.then(end, end)
   })
 }

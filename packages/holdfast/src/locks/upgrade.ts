@@ -194,15 +194,17 @@ class Upgradeable extends HeldOver implements UpgradeHeld {
     const until = runtime.now() + waitMs
     writing.isUpgrading = true
     try {
-      await writing.raise.begin(async (ms, changed) => {
+      const check = (): void => {
+        signal?.throwIfAborted()
         // Once the reader is lost, those behind it are granted: nothing may be waited for any more.
         this.assertHeld()
+      }
+      await writing.raise.begin(check, async (ms, changed) => {
         const leftMs = until - runtime.now()
         if (leftMs <= 0) throw writing.raise.unreachable(waitMs) ?? this.#timedOut(waitMs)
         await pause(runtime, Math.min(ms, leftMs), signal, changed)
-        signal?.throwIfAborted()
+        check()
       })
-      this.assertHeld()
       const writer = new Writer(this.reader, writing.raise, this.reader.token + BigInt(++writing.times))
       this.#writer = writer
       writing.writer = writer

@@ -1,4 +1,5 @@
 /** `holdfast/optimistic`: the optimistic lock for a table of your own: a version column, and an update that loses no other. */
+import { onAbort } from '../contract/aborts.ts'
 import { checkFunction, checkKeys, checkSpan, shown } from '../contract/check.ts'
 import { AcquireTimeoutError, StoreError, UsageError } from '../contract/errors.ts'
 import { type Database, type Dialect, type Row, type SqlValue, toDatabase, type UserDatabase } from './database.ts'
@@ -170,14 +171,14 @@ function alike(old: SqlValue | undefined, version: bigint): SqlValue {
 function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(end, ms)
+    const forget = signal === undefined ? null : onAbort(signal, abort)
     function end(): void {
-      signal?.removeEventListener('abort', abort)
+      forget?.()
       resolve()
     }
     function abort(): void {
       clearTimeout(timer)
       reject(signal?.reason as Error)
     }
-    signal?.addEventListener('abort', abort, { once: true })
   })
 }

@@ -287,6 +287,45 @@ describe('3.16 hand-over inside the process', () => {
     expect(held.state).toBe('lost')
     expect((await next).state).toBe('held')
   })
+
+  test('who comes to a kept lock while its first answer is on the way is served with the release', async () => {
+    const rival = { line: 'a', id: 'f'.repeat(32), weight: 1, capacity: 1, ttlMs: 10_000, data: '{}' }
+    let isFirst = true
+    const { hf, runtime } = await open((inner) => ({
+      async enter(entry, wait) {
+        const place = await inner.enter(entry, wait)
+        // The store tells of the rival on another connection, which is faster than this answer.
+        if (isFirst) await inner.enter(rival, true)
+        isFirst = false
+        return place
+      },
+    }))
+    const held = await hf.mutex('a', { keep: true }).acquire()
+    await runtime.settle()
+    await held.release()
+    await runtime.settle()
+    const left: number[] = []
+    for await (const { holders, waiters } of hf.list()) left.push(holders.length, waiters.length)
+    expect(left, 'the rival holds, and nobody waits').toEqual([1, 0])
+  })
+})
+
+test('a question whether readers may join tells those that wait on the place that it is granted', async () => {
+  const writer = { line: 'a', id: 'f'.repeat(32), weight: 1_000_000, capacity: 1_000_000, ttlMs: 10_000, data: '{}' }
+  let store: Driver | null = null
+  const { hf, runtime } = await open((inner) => {
+    store = inner
+    return { watch: () => () => {} }
+  })
+  await (store as Driver | null)?.enter(writer, true)
+  const first = hf.rwLock('a').read.acquire()
+  await runtime.settle()
+  await (store as Driver | null)?.leave(writer)
+  const second = hf.rwLock('a').read.acquire()
+  await runtime.settle()
+  await runtime.settle()
+  const late = new Promise((resolve) => setTimeout(resolve, 1_000, 'late'))
+  expect(await Promise.race([Promise.all([first, second]), late])).toHaveLength(2)
 })
 
 describe('3.17 swap', () => {

@@ -2,23 +2,42 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { expect, onTestFinished, test } from 'vitest'
 import { memory } from '../../src/stores/memory/index.ts'
+import type { Holdfast } from '../../src/holdfast.ts'
 import { holdfast } from '../../src/open.ts'
 
-test('50 wait by one signal, and nobody is warned of it', async () => {
+type Wait = (hf: Holdfast, signal: AbortSignal, nth: number) => Promise<unknown>
+
+test.each<readonly [string, Wait]>([
+  ['a lock', (hf, signal) => hf.mutex('one').acquire({ signal })],
+  ['several locks', (hf, signal) => hf.all([hf.mutex('one'), hf.mutex('two')]).acquire({ signal })],
+  ['a latch', (hf, signal) => hf.latch('one', 1).wait({ signal })],
+  ['a barrier', (hf, signal) => hf.barrier('one', 100).wait({ signal })],
+  ['a limit', (hf, signal) => hf.limiter('one', { limit: 1, perMs: 60_000 }).acquire('key', { signal })],
+  [
+    'an upgrade',
+    async (hf, signal, nth) => {
+      await hf.rwLock(`plan ${nth}`).read.acquire()
+      const held = await hf.rwLock(`plan ${nth}`).upgrade.acquire()
+      return held.upgrade({ signal })
+    },
+  ],
+])('50 wait for %s by one signal, and nobody is warned of it', async (_, wait) => {
   const warnings: Error[] = []
   const warned = (warning: Error): unknown => warnings.push(warning)
   process.on('warning', warned)
   onTestFinished(() => void process.off('warning', warned))
   const hf = await holdfast(memory())
-  const held = await hf.mutex('one').acquire()
+  await hf.mutex('one').acquire()
+  await hf.limiter('one', { limit: 1, perMs: 60_000 }).take('key')
   const stop = new AbortController()
-  const waiting = Array.from({ length: 50 }, () => hf.mutex('one').acquire({ signal: stop.signal }))
-  await new Promise((resolve) => setImmediate(resolve))
+  const waiting = Array.from({ length: 50 }, (_each, nth) => wait(hf, stop.signal, nth))
+  for (const one of waiting) one.catch(() => undefined)
+  // So long that each of them waits: an upgrade is more than one step.
+  await new Promise((resolve) => setTimeout(resolve, 20))
   stop.abort(new Error('enough'))
   for (const one of await Promise.allSettled(waiting)) expect(one).toMatchObject({ reason: { message: 'enough' } })
   await new Promise((resolve) => setImmediate(resolve))
   expect(warnings).toEqual([])
-  await held.release()
   await hf.close()
 })
 

@@ -65,3 +65,25 @@ test('entered again it does not wait for its own writing, and no token comes twi
   })
   expect(await crowd(hf, 'plan')).toBe(0)
 })
+
+test('a handle that was entered again, and let go while it became a write lock, leaves the hold reading', async () => {
+  const driver = memory()
+  const reweigh = driver.reweigh?.bind(driver)
+  driver.reweigh = async (entry, turn) => {
+    const place = (await reweigh?.(entry, turn)) ?? null
+    await new Promise((resolve) => setTimeout(resolve, 10))
+    return place
+  }
+  await using hf = await holdfast(driver)
+  const lock = hf.rwLock('plan')
+  await lock.upgrade.using(async (outer) => {
+    const inner = await lock.upgrade.acquire()
+    const upgrading = inner.upgrade()
+    await inner.release()
+    await expect(upgrading).rejects.toThrow(NotHeldError)
+    outer.assertHeld()
+    const reader = await lock.read.tryAcquire()
+    expect(reader, 'readers are let in beside it').not.toBe(null)
+    await reader?.release()
+  })
+})

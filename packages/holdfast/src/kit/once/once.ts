@@ -87,6 +87,9 @@ export class ScheduledOnce implements Once {
   #nextMs: number
   #cancel: Cancel | null = null
   #running: Promise<void> | null = null
+  #isAtWork = false
+  /** A period that began while this process still tried to run the one before. */
+  #dueMs: number | null = null
   #stopped = false
 
   constructor(core: Core, name: string, options: OnceOptions, settings: LockSettings, closers: Closers) {
@@ -139,13 +142,21 @@ export class ScheduledOnce implements Once {
     }
     const periodMs = this.#nextMs
     this.#nextMs = nextMs
-    // A run that takes longer than its period: those that begin meanwhile are passed over, here and everywhere.
-    if (this.#running === null) {
-      this.#running = this.#run(periodMs).finally(() => {
-        this.#running = null
-      })
-    }
+    if (this.#running === null) this.#begin(periodMs)
+    // The store is away or slow since the period before: that must not cost this one, too.
+    else if (!this.#isAtWork) this.#dueMs = periodMs
+    // Else the work takes longer than its period, and those that begin meanwhile are passed over.
     this.#arm()
+  }
+
+  #begin(periodMs: number): void {
+    this.#running = this.#run(periodMs).finally(() => {
+      const dueMs = this.#dueMs
+      this.#running = null
+      this.#dueMs = null
+      const isDue = dueMs !== null && this.#next(dueMs) > this.#core.runtime.wallNow()
+      if (isDue && !this.#stopped) this.#begin(dueMs)
+    })
   }
 
   /** Until the period has been run, by anybody, or is over. Never rejects: nobody awaits it. */
@@ -157,9 +168,14 @@ export class ScheduledOnce implements Once {
     let retryMs = RETRY_MS_MIN
     let began = false
     let told: string | null = null
-    const work = (given: JobWork): unknown => {
+    const work = async (given: JobWork): Promise<void> => {
       began = true
-      return inside.run(this, () => this.#options.run(given))
+      this.#isAtWork = true
+      try {
+        await inside.run(this, () => this.#options.run(given))
+      } finally {
+        this.#isAtWork = false
+      }
     }
     for (;;) {
       try {

@@ -1,4 +1,6 @@
 /** One at a time, by key, in the order in which they asked: callers of one process do not overtake each other. */
+import { onAbort } from '../../contract/aborts.ts'
+
 export class Serial {
   /** Who waits for each key that somebody has. */
   readonly #waiting = new Map<string, (() => void)[]>()
@@ -21,8 +23,9 @@ export class Serial {
     if (!wait) return Promise.resolve(false)
     const waiting = this.#waiting.get(key) as (() => void)[]
     return new Promise((resolve, reject) => {
+      let forget: (() => void) | null = null
       const mine = (): void => {
-        stop?.removeEventListener('abort', giveUp)
+        forget?.()
         resolve(true)
       }
       const giveUp = (): void => {
@@ -32,7 +35,7 @@ export class Serial {
       waiting.push(mine)
       // A signal that was aborted before tells nobody any more.
       if (stop?.aborted === true) giveUp()
-      else stop?.addEventListener('abort', giveUp, { once: true })
+      else if (stop !== undefined) forget = onAbort(stop, giveUp)
     })
   }
 

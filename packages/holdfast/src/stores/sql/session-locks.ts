@@ -2,6 +2,7 @@
  * Locks that a session of the server holds: connection = ownership. They have no ttl, no token and no order but the server's, and end with the connection.
  * Holds of a process share a connection, or a few; who has to wait does so on one of his own, and keeps it while he holds.
  */
+import { onAbort } from '../../contract/aborts.ts'
 import { checkKeys, checkName, checkSpan, checkWhole } from '../../contract/check.ts'
 import { AcquireTimeoutError, ClosedError, HoldfastError, LockLostError, NotHeldError } from '../../contract/errors.ts'
 import { system } from '../../system.ts'
@@ -135,13 +136,12 @@ class ServerLocks implements SessionLocks {
   async #acquireWithin(name: string, waitMs: number, signal: AbortSignal | undefined): Promise<Hold | null> {
     const stop = new AbortController()
     const cancel = system.after(waitMs, () => stop.abort(lateError(name, waitMs)), true)
-    const abort = (): void => stop.abort(signal?.reason)
-    signal?.addEventListener('abort', abort, { once: true })
+    const forget = signal === undefined ? null : onAbort(signal, () => stop.abort(signal.reason))
     try {
       return await this.#acquire(name, true, stop.signal)
     } finally {
       cancel()
-      signal?.removeEventListener('abort', abort)
+      forget?.()
     }
   }
 
@@ -184,18 +184,18 @@ class ServerLocks implements SessionLocks {
     if (!wait) return null
     stop?.throwIfAborted()
     const own = this.#spares.pop() ?? (await this.#connect())
-    const abandon = (): void => own.end()
     // Whoever gives up ends the connection: whether the server has granted it meanwhile can't be known otherwise.
-    stop?.addEventListener('abort', abandon, { once: true })
+    let forget: (() => void) | null = null
     try {
       stop?.throwIfAborted()
+      if (stop !== undefined) forget = onAbort(stop, () => own.end())
       await own.lock(key)
     } catch (error) {
       own.end()
       stop?.throwIfAborted()
       throw error
     } finally {
-      stop?.removeEventListener('abort', abandon)
+      forget?.()
     }
     return own
   }

@@ -186,6 +186,22 @@ test('an outage at the tick does not cost the period', async () => {
   await hf.close()
 })
 
+test('an outage that outlasts its period does not cost the next one', async () => {
+  const clock = new ManualRuntime()
+  clock.wallMs = START
+  const { hf, state, schedule } = await host(clock, 'once-long-outage', 1)
+  schedule()
+  // The lock is had, and then nothing of the store is heard until some seconds after the next tick.
+  await clock.pass(25_000)
+  state.isMute = true
+  await clock.pass(36_000)
+  expect(state.runs).toEqual([])
+  state.isMute = false
+  await clock.pass(20_000)
+  expect(state.runs.at(-1)).toBe(START + 59_000)
+  await hf.close()
+})
+
 test('answers that are lost before the work begins neither cost the period nor run it twice', async () => {
   const clock = new ManualRuntime()
   clock.wallMs = START

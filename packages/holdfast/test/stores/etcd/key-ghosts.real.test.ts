@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { LockLostError } from '../../../src/contract/errors.ts'
+import { LockLostError, StoreUnreachableError } from '../../../src/contract/errors.ts'
+import { entry } from '../../../conformance/rig.ts'
 import { etcd } from '../../../src/stores/etcd/index.ts'
 import { type Holdfast, makeInstance } from '../../../src/holdfast.ts'
 import { type FaultProxy, faultProxy } from '../../../../holdfast-lab/src/testbed/proxy.ts'
@@ -41,6 +42,22 @@ describe.skipIf(skipped('etcd'))('key: requests without an answer', () => {
     expect((await lineOf(hf, 'asked-again')).holders).toMatchObject([{ token: held.token }])
     expect(await held.release()).toBe(true)
     other.assertHeld()
+  })
+
+  test('the driver, asked again with the same id, answers for the place that the first request made', async () => {
+    const proxy = await faultProxy({ port: Number(new URL(url.replace('etcd:', 'http:')).port) })
+    onTestFinished(() => proxy.close())
+    const driver = await etcd({ url: `etcd://127.0.0.1:${proxy.port}`, layout: 'key' })
+    onTestFinished(() => driver.close())
+    const beside = entry('beside-the-driver', RARE)
+    expect(await driver.enter(beside, true)).not.toBeNull()
+    const lost = proxy.loseNextReply({ match: (bytes) => bytes.includes(keyOf('same-id')) })
+    const wanted = entry('same-id', RARE)
+    await expect(driver.enter(wanted, true)).rejects.toThrow(StoreUnreachableError)
+    expect(await lost).toBe(true)
+    const place = await driver.enter(wanted, true)
+    expect(place).toMatchObject({ ahead: 0 })
+    expect(await driver.touch([wanted, beside])).toMatchObject([{ token: place?.token }, { ahead: 0 }])
   })
 
   test('it is renewed on the lease that the first request put it on, and given back', async () => {

@@ -101,7 +101,7 @@ function serves(hf: Holdfast, name: string): Promise<boolean> {
 test.each(['pg', 'postgres'] as const)('through %s: demoted for a while, connections left open', async (client) => {
   front.leadTo(standby)
   // A standby refuses LISTEN as well. Who waited all that time for it would be too late for this test.
-  const hf = await hold({ client, timeoutMs: 60_000 })
+  const hf = await hold({ client, timeoutMs: 600_000 })
   for (let i = 0; i < 3; i++) await expect(hf.mutex('demoted').acquire()).rejects.toThrow(/read-only.*primary/)
   // Several connections, all of them to the standby, which will never take a write.
   await Promise.allSettled(Array.from({ length: 20 }, (_, i) => hf.mutex(`demoted ${i}`).acquire()))
