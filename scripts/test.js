@@ -9,15 +9,16 @@ runSteps([
   ['static checks', 'node', 'scripts/lint.js'],
   ['package', 'publint', '--strict', 'packages/holdfast'],
   ['package of the laboratory', 'publint', '--strict', 'packages/holdfast-lab'],
+  // The old resolution knows no package.json as a module, and these have no types.
   [
     'types of the package',
     'attw',
     '--pack',
     'packages/holdfast',
-    '--profile',
-    'esm-only',
     '--exclude-entrypoints',
     'internal',
+    'worker',
+    'package.json',
   ],
   ['unit tests', 'vitest', 'run', '--project', 'unit'],
   ['simulation', 'tsx', 'packages/holdfast-lab/simulation/locks/main.ts', '--seeds', '1..20000'],

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
+import { exportsOf } from '../scripts/exports.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const LINES_MAX = 400
@@ -120,10 +121,15 @@ describe('house rules', () => {
     expect(offenders(inside(LIBRARY, LABORATORY), /\bclass \w*(Manager|Helper)\b/)).toEqual([])
   })
 
-  test('the library has no dependencies; the packages that it imports are its optional peers', () => {
+  test('the library has no dependencies; the packages that it uses are its optional peers', () => {
     const { dependencies, optionalDependencies, scripts, peerDependencies, peerDependenciesMeta } = manifest()
     expect({ dependencies, optionalDependencies, scripts }).toEqual({})
-    expect(foreign(inside(LIBRARY))).toEqual(Object.keys(peerDependencies ?? {}).toSorted())
+    const loaded = inside(LIBRARY).flatMap((source) =>
+      [...code(source).matchAll(/\bloadPeer\('([^']+)'/g)].map((m) => m[1]),
+    )
+    // Of these only the user's own clients are used: no file of ours loads them.
+    const used = new Set([...foreign(inside(LIBRARY)), ...loaded, '@redis/client', 'redis'])
+    expect([...used].toSorted()).toEqual(Object.keys(peerDependencies ?? {}).toSorted())
     const optional = Object.entries(peerDependenciesMeta ?? {}).filter(([, meta]) => meta.optional)
     expect(optional.map(([peer]) => peer).toSorted()).toEqual(Object.keys(peerDependencies ?? {}).toSorted())
   })
@@ -153,6 +159,14 @@ describe('house rules', () => {
     expect(stderr.trim()).toBe('')
   })
 
+  test('package.json exports what scripts/entries.json lists', () => {
+    // After a change of the list: node scripts/exports.js
+    const { entries } = JSON.parse(readFileSync(`${ROOT}scripts/entries.json`, 'utf8')) as {
+      readonly entries: Record<string, string>
+    }
+    expect(manifest().exports).toEqual(exportsOf(entries).exports)
+  })
+
   test('the public names are those of the reviewed list', async () => {
     // After a review: npx vitest run --project unit test/house-rules.test.ts -u
     await expect(publicNames()).toMatchFileSnapshot('public-api.txt')
@@ -160,7 +174,7 @@ describe('house rules', () => {
 })
 
 interface Manifest {
-  readonly exports: Record<string, string | { readonly types: string; readonly default: string }>
+  readonly exports: unknown
   readonly dependencies?: unknown
   readonly optionalDependencies?: unknown
   readonly scripts?: unknown
@@ -183,11 +197,11 @@ function publicNames(): string {
   const { entries: sources } = JSON.parse(readFileSync(`${ROOT}scripts/entries.json`, 'utf8')) as {
     readonly entries: Record<string, string>
   }
-  const entries = Object.entries(manifest().exports).flatMap(([subpath, target]) => {
-    if (typeof target === 'string') return []
-    const source = sources[target.default.replace('./dist/', '').replace('.js', '')]
-    return [{ subpath, file: `${ROOT}packages/holdfast/${source}.ts` }]
-  })
+  const entries = Object.entries(sources).flatMap(([name, source]) =>
+    name === 'internal'
+      ? []
+      : [{ subpath: name === 'index' ? '.' : `./${name}`, file: `${ROOT}packages/holdfast/${source}.ts` }],
+  )
   const program = ts.createProgram(
     entries.map(({ file }) => file),
     {

@@ -64,6 +64,8 @@ export function mysqlMigration(options: Pick<MysqlOptions, 'prefix'> = {}): stri
 }
 
 /** For the conformance suite and others that configure by JSON: the URL among the options. */
-export default function fromConfig({ url, ...options }: MysqlOptions & { readonly url: string }): Driver {
+export function fromConfig({ url, ...options }: MysqlOptions & { readonly url: string }): Driver {
   return mysql(url, options)
 }
+
+export default fromConfig

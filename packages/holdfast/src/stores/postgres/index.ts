@@ -88,6 +88,8 @@ export function postgresMigration(options: Pick<PostgresOptions, 'prefix' | 'sch
 }
 
 /** For the conformance suite and others that configure by JSON: the URL among the options. */
-export default function fromConfig({ url, ...options }: PostgresOptions & { readonly url: string }): Driver {
+export function fromConfig({ url, ...options }: PostgresOptions & { readonly url: string }): Driver {
   return postgres(url, options)
 }
+
+export default fromConfig
