@@ -1,6 +1,7 @@
 /**
  * What package.json of holdfast says of its entries, by scripts/entries.json: `exports`, and for TypeScript's oldest
- * resolution `typesVersions`. The build writes it; `node scripts/exports.js` does that alone.
+ * resolution `typesVersions`. The build writes it; `node scripts/exports.js` does that alone, and
+ * with --check only says whether it is needed.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -38,5 +39,12 @@ function write(exports) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  exportsOf(JSON.parse(readFileSync(ENTRIES, 'utf8')).entries).write()
+  const made = exportsOf(JSON.parse(readFileSync(ENTRIES, 'utf8')).entries)
+  if (!process.argv.includes('--check')) made.write()
+  else if (JSON.stringify(JSON.parse(readFileSync(FILE, 'utf8')).exports) !== JSON.stringify(made.exports)) {
+    console.error(
+      'packages/holdfast/package.json does not export what scripts/entries.json lists: node scripts/exports.js',
+    )
+    process.exitCode = 1
+  }
 }
