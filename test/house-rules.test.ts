@@ -124,7 +124,7 @@ describe('house rules', () => {
     const { dependencies, optionalDependencies, scripts, peerDependencies, peerDependenciesMeta } = manifest()
     expect({ dependencies, optionalDependencies, scripts }).toEqual({})
     const loaded = inside(LIBRARY).flatMap((source) =>
-      [...code(source).matchAll(/\bloadPeer\('([^']+)'/g)].map((m) => m[1]),
+      [...code(source).matchAll(/\bloadPeer\('([^']+)'/g)].map((m) => m[1] as string),
     )
     // Of these only the user's own clients are used: no file of ours loads them.
     const used = new Set([...foreign(inside(LIBRARY)), ...loaded, '@redis/client', 'redis'])

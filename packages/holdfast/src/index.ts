@@ -26,6 +26,7 @@ export type { AcquireOptions, HoldfastOptions, LockOptions } from './contract/op
 export type { Cancel, Runtime } from './contract/runtime.ts'
 export type * from './contract/driver.ts'
 export type { Holdfast } from './holdfast.ts'
+export type { Locks } from './instance.ts'
 export { holdfast, type StoreClient } from './open.ts'
 export type { Cell, UpdateOptions, Versioned } from './kit/cell.ts'
 export type { Deadlock, DeadlockParty } from './locks/deadlocks.ts'

@@ -2,6 +2,7 @@
 import { UsageError } from './contract/errors.ts'
 import { checkInstanceOptions, type HoldfastOptions } from './contract/options.ts'
 import type { Driver } from './contract/driver.ts'
+import { checkForDriver, isDriver } from './given-driver.ts'
 import { type Holdfast, makeInstance } from './holdfast.ts'
 import { parseStoreUrl, type StoreUrl } from './store-url.ts'
 import { STORES } from './stores/registry.ts'
@@ -27,18 +28,15 @@ export async function holdfast(
   options: HoldfastOptions = {},
 ): Promise<Holdfast> {
   if (typeof store === 'string' || store instanceof URL) return overUrl(String(store), options)
-  if (options.heartbeat === 'worker') {
-    throw new UsageError("heartbeat 'worker' needs a store given by URL: a worker can't use a client of this thread")
-  }
   if (isDriver(store)) {
-    if (options.prefix !== undefined) {
-      throw new UsageError("prefix is the driver's own option: give it to the driver, or give the store by URL")
-    }
+    checkForDriver(options)
     return makeInstance(store, options)
   }
   const opener = STORES.find(({ client }) => client?.recognises(store))?.client
   if (opener === undefined) throw noStore(store)
   checkInstanceOptions(options)
+  const { prefix: _, ...rest } = options
+  checkForDriver(rest)
   return makeInstance(await opener.open(store, options), options)
 }
 
@@ -104,8 +102,4 @@ function readStore(
   const options: HoldfastOptions = { ...url.options, ...given }
   checkInstanceOptions(options)
   return { url, options }
-}
-
-function isDriver(store: unknown): store is Driver {
-  return typeof store === 'object' && store !== null && 'enter' in store && 'traits' in store
 }

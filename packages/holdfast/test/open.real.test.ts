@@ -3,7 +3,7 @@ import { createClient, createClientPool, createCluster, createSentinel } from '@
 import { Cluster, Redis } from 'ioredis'
 import mysql2 from 'mysql2'
 import { createPool } from 'mysql2/promise'
-import pg from 'pg'
+import { Pool } from 'pg'
 import postgresJs from 'postgres'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { requireServers } from '../../holdfast-lab/src/testbed/require.ts'
@@ -121,7 +121,7 @@ test.each<[string, () => Promise<Given>]>([
   [
     'a pg Pool',
     async () => {
-      const client = new pg.Pool({ connectionString: (await bed.postgres()).url })
+      const client = new Pool({ connectionString: (await bed.postgres()).url })
       return { client, factory: postgres(client), end: () => client.end() }
     },
   ],

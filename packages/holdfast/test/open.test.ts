@@ -2,7 +2,7 @@
 import express from 'express'
 import { Redis } from 'ioredis'
 import mysql2 from 'mysql2'
-import pg from 'pg'
+import { Client, Pool } from 'pg'
 import { expect, test } from 'vitest'
 import { holdfast, type HoldfastOptions, UsageError } from '../src/index.ts'
 import { mysql } from '../src/stores/mysql/index.ts'
@@ -27,7 +27,7 @@ const connection = (): unknown => {
 test.each<[string, () => unknown, RegExp]>([
   ['an Express app', () => express(), /Given an Express app$/],
   ['a MongoDB client', () => new MongoClient(), /Given a MongoDB client$/],
-  ['a pg Client', () => new pg.Client({}), /Given a pg Client, which is one connection$/],
+  ['a pg Client', () => new Client({}), /Given a pg Client, which is one connection$/],
   ['a mysql2 connection', connection, /Given a mysql2 connection$/],
   ['a mysql2 PoolCluster', () => mysql2.createPoolCluster(), /Given a mysql2 PoolCluster$/],
   ['an object of some class', () => new Map(), /Given an object of class Map$/],
@@ -65,11 +65,11 @@ test.each([
 })
 
 test('each factory names what it was given, and what it takes', () => {
-  expect(() => redis(new pg.Pool({}) as never)).toThrow(/a Redis store must be .* given an object of class BoundPool/)
-  expect(() => postgres(new pg.Client({}) as never)).toThrow(/a Pool of pg 8.* given a pg Client/)
+  expect(() => redis(new Pool({}) as never)).toThrow(/a Redis store must be .* given an object of class BoundPool/)
+  expect(() => postgres(new Client({}) as never)).toThrow(/a Pool of pg 8.* given a pg Client/)
   expect(() => postgres(express() as never)).toThrow(/given an Express app/)
   expect(() => mysql(connection() as never)).toThrow(/a pool of mysql2 3 .* given a mysql2 connection/)
-  expect(() => mysql(new pg.Pool({}) as never)).toThrow(UsageError)
+  expect(() => mysql(new Pool({}) as never)).toThrow(UsageError)
 })
 
 test('options are refused before a client is used', async () => {

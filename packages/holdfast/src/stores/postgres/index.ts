@@ -65,7 +65,7 @@ export function postgres(store: string | URL | PgPool | PostgresSql, options: Po
   let session: PostgresSession
   let hears: boolean
   if (kind === 'url') {
-    const url = String(store)
+    const url = String(store as string | URL)
     const own = listenUrl === undefined ? url : listenUrl
     hears = own !== false
     const client = checkOneOf('client', options.client ?? 'pg', ['pg', 'postgres'])
