@@ -122,7 +122,7 @@ export class IoredisTransport implements Transport {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
-    if (this.#isOurs) this.#client.disconnect()
+    if (this.#isOurs) end(this.#client)
     this.#subscriber.close()
   }
 
@@ -144,7 +144,7 @@ export class IoredisTransport implements Transport {
     const connection: SubscriberConnection = {
       subscribe: (channel) => subscriber.subscribe(channel),
       unsubscribe: (channel) => subscriber.unsubscribe(channel),
-      end: () => subscriber.disconnect(),
+      end: () => end(subscriber),
     }
     const { host, port } = node.options
     // A node that has left the cluster still answers, and hears nothing.
@@ -205,6 +205,11 @@ function keyPrefixOf(client: IoredisClient): string {
 /** The member `isCluster` came late in ioredis 4. */
 function isCluster(client: IoredisClient): boolean {
   return typeof client.nodes === 'function'
+}
+
+/** Once: told a second time, ioredis waits two seconds for the end of a socket that has ended, and so does the process. */
+function end(client: IoredisClient): void {
+  if (client.status !== 'end') client.disconnect()
 }
 
 async function whenReady(client: IoredisClient): Promise<void> {
