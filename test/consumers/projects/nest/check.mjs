@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 
 for (const kind of [[], ['--webpack']]) {
-  const built = spawnSync('npx', ['nest', 'build', ...kind], { encoding: 'utf8' })
+  const built = spawnSync('node_modules/.bin/nest', ['build', ...kind], { encoding: 'utf8' })
   const said = `${built.stdout}${built.stderr}`
   if (built.status !== 0 || /warning/i.test(said)) {
     console.error(said)
