@@ -53,10 +53,15 @@ const ioredis3 = {
   status: 'wait',
   options: { host: 'localhost' },
 }
+const redis40 = {
+  ...{ sendCommand: () => null, connect: () => null, duplicate: () => null, subscribe: () => null },
+  isOpen: true,
+}
 
 test.each([
   ['redis 2 or 3', redis3],
   ['ioredis 3 or older', ioredis3],
+  ['redis before 4.3', redis40],
 ])('a client of %s is too old, however it is given', async (name, client) => {
   const message = new RegExp(`given a client of ${name}, which is too old: give a client of ioredis 4 to 6`)
   await expect(holdfast(client as never)).rejects.toThrow(UsageError)

@@ -22,6 +22,9 @@ export function redisClientKind(client: unknown): 'ioredis' | 'node-redis' | nul
       'a client of redis 4 in legacy mode answers by callbacks: give a duplicate of it with legacyMode: false',
     )
   }
+  const isOther = ['nodeClient', 'getSentinelNode', 'totalClients'].some((member) => member in client)
+  // What listens must let the process end, which a client can since 4.3.
+  if (!isOther && !hasMethods(client, 'unref', 'subscribe')) return refuseOld('redis before 4.3')
   return 'node-redis'
 }
 
