@@ -40,7 +40,7 @@ for (const [name, { folder, check, bothWays = false, dependencies }] of Object.e
     const versions = Object.entries(dependencies).map(([dependency, version]) => `${dependency} ${version}`)
     const what = bothWays ? `${name}, ${isWith ? 'with' : 'without'} the peers` : name
     rows.push(`${code === 0 ? '✓' : '✗'} ${what} (${versions.join(', ')})`)
-    console.log(
+    say(
       `${rows.at(-1)}\n${said
         .trim()
         .split('\n')
@@ -51,6 +51,10 @@ for (const [name, { folder, check, bothWays = false, dependencies }] of Object.e
     await project.remove()
   }
 }
-console.log(`\nNode ${process.versions.node}, ${new Date(Date.now()).toISOString().slice(0, 10)}\n${rows.join('\n')}`)
+say(`\nNode ${process.versions.node}, ${new Date(Date.now()).toISOString().slice(0, 10)}\n${rows.join('\n')}`)
 await bed.close()
 await rm(work, { recursive: true, force: true })
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`)
+}
