@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { runSteps } from './run.js'
 
-const COMMAND = 'packages/holdfast/dist/cli.js'
+const COMMAND = 'packages/holdfast/dist/cli.cjs'
 
 const args = process.argv.slice(2)
 const isHelp = args.includes('--help')

@@ -1,23 +1,74 @@
 /**
- * Makes packages/holdfast/dist, which is what users install, of build: for each entry and program of scripts/entries.json
- * one file of code and one of types, and what several share in files of its own. All lie in one folder, so that a program
- * finds its neighbours (guardian.js, worker.js, client.js) under the same name as in the sources.
+ * Makes packages/holdfast/dist, which is what users install, of build. Its code stands there once, as CommonJS, which
+ * `import`, `require`, Jest and every bundler can load; docs/decisions/019-modules.md says why. For each entry and program of
+ * scripts/entries.json there is one file of code (`.cjs`), and what several share in files of its own. An entry also has
+ * a thin ES module that passes its names on (`.js`), and types for both (`.d.cts`, `.d.ts`).
  *   --no-types   leaves the types out: enough for tests
  */
-import { readFileSync, rmSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { resolve } from 'node:path'
+import { transform } from 'esbuild'
 import { rollup } from 'rollup'
 import { dts } from 'rollup-plugin-dts'
+import { exportsOf } from './exports.js'
 
 const PACKAGE = 'packages/holdfast'
+const DIST = `${PACKAGE}/dist`
 const { entries, programs } = JSON.parse(readFileSync('scripts/entries.json', 'utf8'))
-const external = (id) => !/^(\.|\/|packages\/)/.test(id)
+const load = createRequire(import.meta.url)
 
-rmSync(`${PACKAGE}/dist`, { recursive: true, force: true })
-await bundle({ ...entries, ...programs }, 'build/', '.js', [])
+/**
+ * What CommonJS has for `import.meta.url`. In a bundle that is an ES module there is no `__filename`, and no warning of
+ * it this way; the few who ask for their own address can do without.
+ */
+const HERE = '(typeof __filename==="string"?process.getBuiltinModule("node:url").pathToFileURL(__filename).href:"")'
+
+/**
+ * Node's own modules are asked for at run time. A `require` of them would be a `Dynamic require of "node:fs" is not
+ * supported` in what esbuild makes of CommonJS for an ES module.
+ * @param {string} code
+ */
+function withoutRequireOfNode(code) {
+  return code.replace(/require\((['"])(node:[a-z_/]+)\1\)/g, 'process.getBuiltinModule("$2")')
+}
+
+rmSync(DIST, { recursive: true, force: true })
+const made = await bundle({ ...entries, ...programs }, 'build/', '.js', [])
+await made.write({
+  dir: DIST,
+  format: 'cjs',
+  exports: 'named',
+  // In Node what is imported by default from CommonJS is the module itself.
+  interop: 'default',
+  entryFileNames: '[name].cjs',
+  chunkFileNames: 'shared-[hash].cjs',
+  plugins: [
+    {
+      name: 'for-every-loader',
+      resolveImportMeta: (property) => (property === 'url' ? HERE : null),
+      // Whitespace goes, names stay: who looks into a stack trace finds them in the sources.
+      renderChunk: async (code) => {
+        const { code: short } = await transform(code, {
+          minifyWhitespace: true,
+          target: 'node20',
+          legalComments: 'none',
+        })
+        return { code: withoutRequireOfNode(short), map: null }
+      },
+    },
+  ],
+  minifyInternalExports: false,
+})
+for (const name of Object.keys(entries)) writeFileSync(`${DIST}/${name}.js`, moduleOf(name))
+
 if (!process.argv.includes('--no-types')) {
   const typed = Object.fromEntries(Object.entries(entries).filter(([name]) => name !== 'internal'))
-  await bundle(typed, '', '.ts', [dts({ tsconfig: 'tsconfig.json' })])
+  const types = await bundle(typed, '', '.ts', [dts({ tsconfig: 'tsconfig.json' })])
+  await types.write({ dir: DIST, entryFileNames: '[name].d.cts', chunkFileNames: 'shared-[hash].d.cts', indent: false })
+  for (const name of Object.keys(typed)) writeFileSync(`${DIST}/${name}.d.ts`, typesOf(name))
 }
+exportsOf(entries).write()
 
 /**
  * @param {Record<string, string>} input
@@ -25,22 +76,43 @@ if (!process.argv.includes('--no-types')) {
  * @param {'.js' | '.ts'} ending
  * @param {import('rollup').Plugin[]} plugins
  */
-async function bundle(input, folder, ending, plugins) {
+function bundle(input, folder, ending, plugins) {
   const files = Object.entries(input).map(([name, path]) => [name, `${PACKAGE}/${folder}${path}${ending}`])
-  const made = await rollup({
+  return rollup({
     input: Object.fromEntries(files),
-    external,
+    external: (id) => !/^(\.|\/|packages\/)/.test(id),
     plugins,
     // The compiler's helper for computed imports asks for `this`, and works without it.
     onwarn: (warning, tell) => (warning.code === 'THIS_IS_UNDEFINED' ? undefined : tell(warning)),
   })
-  const suffix = ending === '.ts' ? '.d.ts' : ending
-  await made.write({
-    dir: `${PACKAGE}/dist`,
-    entryFileNames: `[name]${suffix}`,
-    chunkFileNames: `shared-[hash]${suffix}`,
-    // Names as they are written: who looks into a stack trace finds them in the sources.
-    minifyInternalExports: false,
-    indent: false,
-  })
+}
+
+/**
+ * The names of an entry, and the one among them that is its default, if it has any.
+ * @param {string} name
+ */
+function namesOf(name) {
+  const loaded = load(resolve(`${DIST}/${name}.cjs`))
+  const names = Object.keys(loaded).filter((key) => key !== 'default')
+  const main = names.find((key) => loaded[key] === loaded.default)
+  if ('default' in loaded && main === undefined) throw new Error(`the default export of ${name} needs a name as well`)
+  return { names, main }
+}
+
+/**
+ * The ES module of an entry. By name and not by `*`: what comes by name is found in CommonJS by every loader.
+ * @param {string} name
+ */
+function moduleOf(name) {
+  const { names, main } = namesOf(name)
+  const all = main === undefined ? names : [...names, `${main} as default`]
+  const from = `./${name.split('/').at(-1)}.cjs`
+  return all.length === 0 ? `import '${from}'\n` : `export { ${all.join(', ')} } from '${from}'\n`
+}
+
+/** @param {string} name */
+function typesOf(name) {
+  const { main } = namesOf(name)
+  const from = `./${name.split('/').at(-1)}.cjs`
+  return `export * from '${from}'\n${main === undefined ? '' : `export { ${main} as default } from '${from}'\n`}`
 }

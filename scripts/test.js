@@ -11,15 +11,16 @@ runSteps([
   ['package of the Nest module', 'publint', '--strict', 'packages/holdfast-nest'],
   ['package of the laboratory', 'publint', '--strict', 'packages/holdfast-lab'],
   ['package of the console', 'publint', '--strict', 'packages/holdfast-console'],
+  // The old resolution knows no package.json as a module, and these have no types.
   [
     'types of the package',
     'attw',
     '--pack',
     'packages/holdfast',
-    '--profile',
-    'esm-only',
     '--exclude-entrypoints',
     'internal',
+    'worker',
+    'package.json',
   ],
   ['unit tests', 'vitest', 'run', '--project', 'unit'],
   ['model', 'node', '--import', 'tsx', 'packages/holdfast-lab/src/model/main.ts'],

@@ -39,7 +39,7 @@ function torture(store) {
   args.push('--clients', values.clients, '--json')
   args.push('--history', join(folder, `${store}.jsonl`), '--report', join(folder, `${store}.html`))
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, ['packages/holdfast/dist/cli.js', ...args], {
+    const child = spawn(process.execPath, ['packages/holdfast/dist/cli.cjs', ...args], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     let out = ''

@@ -74,10 +74,14 @@ async function obey(hf: Holdfast, order: Order): Promise<void> {
   }
 }
 
-const hf = await open()
-process.on('message', (order: Order) => {
-  obey(hf, order).catch((error: unknown) => {
-    tell({ kind: 'failed', error: error instanceof Error ? (error.stack ?? error.message) : String(error) })
+async function main(): Promise<void> {
+  const hf = await open()
+  process.on('message', (order: Order) => {
+    obey(hf, order).catch((error: unknown) => {
+      tell({ kind: 'failed', error: error instanceof Error ? (error.stack ?? error.message) : String(error) })
+    })
   })
-})
-tell({ kind: 'ready' })
+  tell({ kind: 'ready' })
+}
+
+void main()

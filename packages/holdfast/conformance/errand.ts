@@ -1,6 +1,7 @@
 /** A child process with a client in it, and what passes between the two. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { programBeside } from '../src/program.ts'
 import { type Rig, within } from './rig.ts'
 
 export type Order =
@@ -35,7 +36,7 @@ export type Report =
 /** The built program: run from source, the suite finds it in build. */
 const PROGRAM = import.meta.url.endsWith('.ts')
   ? new URL('../build/conformance/client.js', import.meta.url)
-  : new URL('./client.js', import.meta.url)
+  : programBeside(import.meta.url, 'client')
 
 export class Errand {
   readonly reports: Report[] = []

@@ -1,37 +1,55 @@
 /** Turns a URL into an instance: the scheme picks the driver, which is loaded only then. */
-import { shown } from './contract/check.ts'
 import { UsageError } from './contract/errors.ts'
 import { checkInstanceOptions, type HoldfastOptions } from './contract/options.ts'
 import type { Driver } from './contract/driver.ts'
+import { checkForDriver, isDriver } from './given-driver.ts'
 import { type Holdfast, makeInstance } from './holdfast.ts'
 import { parseStoreUrl, type StoreUrl } from './store-url.ts'
 import { STORES } from './stores/registry.ts'
+import type { MysqlPool } from './stores/mysql/index.ts'
+import type { PgPool, PostgresSql } from './stores/postgres/index.ts'
+import type { RedisClient } from './stores/redis/index.ts'
 import type { StoreOpener } from './stores/shared/opener.ts'
+import { seen } from './stores/shared/seen.ts'
 
 const SILENCE_MS = 60_000
 
+/** A client that you have already. It is used as it is, and never closed. */
+export type StoreClient = RedisClient | PgPool | PostgresSql | MysqlPool
+
 /**
  * Opens a store and gives the locks on it.
- * @param store a URL such as `redis://localhost:6379` or `memory:`, or a driver from one of the subpaths. Default:
- * `sqlite:`, the file that all processes of this user share.
+ * @param store a URL such as `redis://localhost:6379` or `memory:`; a client of ioredis, redis, pg (a Pool), postgres or
+ * mysql2 (a pool); or a driver from one of the subpaths. Default: `sqlite:`, the file that all processes of this user
+ * share.
  */
 export async function holdfast(
-  store: string | URL | Driver = 'sqlite:',
+  store: string | URL | StoreClient | Driver = 'sqlite:',
   options: HoldfastOptions = {},
 ): Promise<Holdfast> {
+  if (typeof store === 'string' || store instanceof URL) return overUrl(String(store), options)
   if (isDriver(store)) {
-    if (options.heartbeat === 'worker') {
-      throw new UsageError("heartbeat 'worker' needs a store given by URL: a worker can't use a client of this thread")
-    }
-    if (options.prefix !== undefined) {
-      throw new UsageError("prefix is the driver's own option: give it to the driver, or give the store by URL")
-    }
+    checkForDriver(options)
     return makeInstance(store, options)
   }
-  if (typeof store !== 'string' && !(store instanceof URL)) {
-    throw new UsageError(`a store must be a URL or a driver, given ${shown(store)}`)
-  }
-  const opened = await openThere(String(store), options)
+  const opener = STORES.find(({ client }) => client?.recognises(store))?.client
+  if (opener === undefined) throw noStore(store)
+  checkInstanceOptions(options)
+  const { prefix: _, ...rest } = options
+  checkForDriver(rest)
+  return makeInstance(await opener.open(store, options), options)
+}
+
+function noStore(given: unknown): UsageError {
+  const works = STORES.flatMap(({ client }) => client?.works ?? [])
+  const hint = Array.isArray(given) ? '; several Redis servers are a driver: redlock([…]) of holdfast/redlock' : ''
+  return new UsageError(
+    `a store must be a URL, a driver, or one of these clients: ${works.join('; ')}. Given ${seen(given)}${hint}`,
+  )
+}
+
+async function overUrl(store: string, options: HoldfastOptions): Promise<Holdfast> {
+  const opened = await openThere(store, options)
   try {
     return makeInstance(opened.driver, opened.options)
   } catch (error) {
@@ -84,8 +102,4 @@ function readStore(
   const options: HoldfastOptions = { ...url.options, ...given }
   checkInstanceOptions(options)
   return { url, options }
-}
-
-function isDriver(store: unknown): store is Driver {
-  return typeof store === 'object' && store !== null && 'enter' in store && 'traits' in store
 }

@@ -1,6 +1,6 @@
 /** A MariaDB server, and connections to it by hand. */
 import type { Connection, ResultSetHeader, RowDataPacket } from 'mysql2/promise'
-import { missingClient } from 'holdfast/internal'
+import { MissingClientError } from 'holdfast'
 import type { Server } from '../testbed/server.ts'
 import type { Stage } from './stage.ts'
 
@@ -10,8 +10,8 @@ export function mariadb(stage: Stage): Promise<Server> {
 
 /** mysql2 is loaded only here: who looks at other exhibits need not have it. */
 export async function openConnection(url: string): Promise<Connection> {
-  const { createConnection } = await import('mysql2/promise').catch((error: unknown) => {
-    throw missingClient('mysql2', error)
+  const { createConnection } = await import('mysql2/promise').catch((cause: unknown) => {
+    throw new MissingClientError('this exhibit needs the package mysql2: npm install mysql2', { cause })
   })
   const connection = await createConnection(url)
   // The server may go first; whoever asks it then is told.

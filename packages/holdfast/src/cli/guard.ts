@@ -1,6 +1,7 @@
 /** `run`'s side of its guardian: starts it, gives it orders, and hears how the program ends. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { programBeside } from '../program.ts'
 import { askToEnd, groupGone, signalGroup } from './group.ts'
 import { Notice } from './notice.ts'
 import type { Order, Report, Start } from './orders.ts'
@@ -37,7 +38,7 @@ export class Guard {
   /** Starts the guardian while `run` still waits for the lock: it is ready when the lock is there. */
   constructor() {
     // Its own session: Ctrl-C in the terminal reaches `run`, which decides, and not the guardian.
-    this.#process = fork(fileURLToPath(new URL('./guardian.js', import.meta.url)), {
+    this.#process = fork(fileURLToPath(programBeside(import.meta.url, 'guardian')), {
       stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
       detached: true,
       execArgv: [],

@@ -58,4 +58,6 @@ process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
 }
 
 // Exits by itself: what a store has left open must not keep a finished command alive.
-process.exit(await dispatch({ name: 'holdfast', help: HELP, version, commands: COMMANDS }, process.argv.slice(2)))
+void dispatch({ name: 'holdfast', help: HELP, version, commands: COMMANDS }, process.argv.slice(2)).then((code) =>
+  process.exit(code),
+)

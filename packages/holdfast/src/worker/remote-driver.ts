@@ -16,6 +16,7 @@ import type {
   Traits,
   Wake,
 } from '../contract/driver.ts'
+import { workerProgram } from './program.ts'
 import { GONE, Renewals } from './renewals.ts'
 import { type CallName, type Calls, type WorkerSettings, received, type Reply, type Request } from './messages.ts'
 
@@ -27,11 +28,6 @@ interface Pending {
 type Opened = Extract<Reply, { readonly kind: 'open' }>
 
 const SIGN_MS_MAX = 500
-
-/** The built program: run from source, it is found in build. */
-const PROGRAM = import.meta.url.endsWith('.ts')
-  ? new URL('../../build/src/worker/worker.js', import.meta.url)
-  : new URL('./worker.js', import.meta.url)
 
 export interface RemoteOptions {
   readonly prefix?: string
@@ -88,7 +84,7 @@ export class RemoteDriver implements Driver, WorkerHeartbeat {
     const buffer = alive.buffer as SharedArrayBuffer
     const settings: WorkerSettings = { url, options, silenceMs, alive: buffer }
     // Flags of this thread are not for it: --input-type, say, would stop it.
-    const worker = new Worker(PROGRAM, { workerData: settings, execArgv: [], name: 'holdfast heartbeat' })
+    const worker = new Worker(workerProgram(), { workerData: settings, execArgv: [], name: 'holdfast heartbeat' })
     const opened = await new Promise<Opened>((resolve, reject) => {
       const failed = (error: Error): void => reject(new StoreError(`the heartbeat worker failed: ${error.message}`))
       const ended = (): void => reject(new StoreError('the heartbeat worker ended before it had opened the store'))

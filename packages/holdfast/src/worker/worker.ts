@@ -206,4 +206,5 @@ async function main(port: MessagePort, settings: WorkerSettings): Promise<void> 
   port.postMessage({ kind: 'open', name, traits, can } satisfies Reply)
 }
 
-if (parentPort !== null) await main(parentPort, workerData as WorkerSettings)
+// A failure is the thread's: whoever started it hears of it as an error of the worker.
+if (parentPort !== null) void main(parentPort, workerData as WorkerSettings)

@@ -1,12 +1,14 @@
 /** `holdfast/mysql`: locks in a MySQL 8 or MariaDB 10.6 database, through `mysql2`. */
-import { checkBoolean, checkKeys, checkWhole, shown } from '../../contract/check.ts'
+import { checkBoolean, checkKeys, checkWhole } from '../../contract/check.ts'
 import { UsageError } from '../../contract/errors.ts'
 import type { Driver } from '../../contract/driver.ts'
 import { checkPoll, type PollMs } from '../sql/options.ts'
 import type { MysqlPool } from '../sql/mysql/clients.ts'
+import { seen } from '../shared/seen.ts'
 import { SqlDriver } from '../sql/driver.ts'
 import { mysqlDialect } from '../sql/mysql/dialect.ts'
 import { makeNames } from '../sql/mysql/names.ts'
+import { isMysqlPool, MYSQL_CLIENTS } from './given.ts'
 import { migration } from '../sql/mysql/schema.ts'
 import { givenMysql, openMysql } from '../sql/mysql/session.ts'
 
@@ -51,8 +53,8 @@ export function mysql(store: string | URL | MysqlPool, options: MysqlOptions = {
   if (typeof store === 'string' || store instanceof URL) {
     return new SqlDriver(mysqlDialect({ ...parts, session: openMysql(String(store), { timeoutMs, connections }) }))
   }
-  if (typeof store !== 'object' || store === null || !('getConnection' in store || 'promise' in store)) {
-    throw new UsageError(`mysql needs a URL or a mysql2 pool, given ${shown(store)}`)
+  if (!isMysqlPool(store)) {
+    throw new UsageError(`a MySQL store must be a URL, or ${MYSQL_CLIENTS}, given ${seen(store)}`)
   }
   return new SqlDriver(mysqlDialect({ ...parts, session: givenMysql(store, timeoutMs) }))
 }
@@ -64,6 +66,8 @@ export function mysqlMigration(options: Pick<MysqlOptions, 'prefix'> = {}): stri
 }
 
 /** For the conformance suite and others that configure by JSON: the URL among the options. */
-export default function fromConfig({ url, ...options }: MysqlOptions & { readonly url: string }): Driver {
+export function fromConfig({ url, ...options }: MysqlOptions & { readonly url: string }): Driver {
   return mysql(url, options)
 }
+
+export default fromConfig

@@ -1,6 +1,8 @@
 /** `mysql://`, and `mysqls:` over TLS. */
 import { checkOneOf } from '../../contract/check.ts'
 import { UsageError } from '../../contract/errors.ts'
+import { isMysqlPool, MYSQL_CLIENTS } from './given.ts'
+import type { MysqlPool } from './index.ts'
 import type { StoreOpener } from '../shared/opener.ts'
 
 export const store: StoreOpener = {
@@ -22,5 +24,16 @@ export const store: StoreOpener = {
       ...(connections === undefined ? {} : { connections: Number(connections) }),
       ...(doorbell === undefined ? {} : { doorbell: checkOneOf('doorbell', doorbell, ['true', 'false']) === 'true' }),
     })
+  },
+  client: {
+    works: MYSQL_CLIENTS,
+    recognises: isMysqlPool,
+    async open(client, { prefix, connectTimeoutMs }) {
+      const { mysql } = await import('./index.ts')
+      return mysql(client as MysqlPool, {
+        ...(prefix === undefined ? {} : { prefix }),
+        ...(connectTimeoutMs === undefined ? {} : { timeoutMs: connectTimeoutMs }),
+      })
+    },
   },
 }

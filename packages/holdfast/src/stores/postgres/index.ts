@@ -1,14 +1,16 @@
 /** `holdfast/postgres`: locks in a PostgreSQL database, through `pg` or `postgres`. */
-import { checkKeys, checkOneOf, checkText, checkWhole, shown } from '../../contract/check.ts'
+import { checkKeys, checkOneOf, checkText, checkWhole } from '../../contract/check.ts'
 import { UsageError } from '../../contract/errors.ts'
 import type { Driver } from '../../contract/driver.ts'
 import { checkPoll, type PollMs } from '../sql/options.ts'
 import type { PgPool, PostgresSql } from '../sql/postgres/clients.ts'
+import { seen } from '../shared/seen.ts'
 import { SqlDriver } from '../sql/driver.ts'
 import { postgresDialect } from '../sql/postgres/dialect.ts'
 import { makeNames } from '../sql/postgres/names.ts'
 import { givenPg, openPg } from '../sql/postgres/pg-session.ts'
 import { givenPostgresJs, openPostgresJs } from '../sql/postgres/postgres-js-session.ts'
+import { POSTGRES_CLIENTS, postgresClientKind } from './given.ts'
 import { migration } from '../sql/postgres/schema.ts'
 import type { PostgresSession } from '../sql/postgres/session.ts'
 
@@ -62,7 +64,8 @@ export function postgres(store: string | URL | PgPool | PostgresSql, options: Po
   checkWhole('timeoutMs', timeoutMs, 1, 600_000)
   checkWhole('connections', connections, 1, 1_000)
   if (listenUrl !== undefined && listenUrl !== false) checkText('listenUrl', listenUrl, 4_096)
-  const isPostgresJs = typeof store === 'function' || options.client === 'postgres'
+  const kind = typeof store === 'string' || store instanceof URL ? 'url' : postgresClientKind(store)
+  const isPostgresJs = kind === 'postgres' || options.client === 'postgres'
   if (isPostgresJs && typeof listenUrl === 'string') {
     throw new UsageError('listenUrl as a URL needs the package pg; a postgres object listens by itself, or not: false')
   }
@@ -70,22 +73,22 @@ export function postgres(store: string | URL | PgPool | PostgresSql, options: Po
   const settings = { timeoutMs, connections }
   let session: PostgresSession
   let hears: boolean
-  if (typeof store === 'string' || store instanceof URL) {
-    const url = String(store)
+  if (kind === 'url') {
+    const url = String(store as string | URL)
     const own = listenUrl === undefined ? url : listenUrl
     hears = own !== false
     const client = checkOneOf('client', options.client ?? 'pg', ['pg', 'postgres'])
     if (client === 'pg') session = openPg(url, { ...settings, listenUrl: own === false ? null : own })
     else session = openPostgresJs(url, { ...settings, hears })
-  } else if (typeof store === 'function') {
+  } else if (kind === 'postgres') {
     hears = listenUrl !== false
-    session = givenPostgresJs(store, { ...settings, hears })
-  } else if (typeof store === 'object' && store !== null && typeof store.query === 'function') {
+    session = givenPostgresJs(store as PostgresSql, { ...settings, hears })
+  } else if (kind === 'pg') {
     const own = listenUrl === undefined || listenUrl === false ? null : listenUrl
     hears = own !== null
-    session = givenPg(store, { ...settings, listenUrl: own })
+    session = givenPg(store as PgPool, { ...settings, listenUrl: own })
   } else {
-    throw new UsageError(`postgres needs a URL, a pg Pool or a postgres sql object, given ${shown(store)}`)
+    throw new UsageError(`a PostgreSQL store must be a URL, ${POSTGRES_CLIENTS}, given ${seen(store)}`)
   }
   return new SqlDriver(postgresDialect({ session, names, timeoutMs, hears, poll }))
 }
@@ -97,6 +100,8 @@ export function postgresMigration(options: Pick<PostgresOptions, 'prefix' | 'sch
 }
 
 /** For the conformance suite and others that configure by JSON: the URL among the options. */
-export default function fromConfig({ url, ...options }: PostgresOptions & { readonly url: string }): Driver {
+export function fromConfig({ url, ...options }: PostgresOptions & { readonly url: string }): Driver {
   return postgres(url, options)
 }
+
+export default fromConfig

@@ -1,6 +1,7 @@
 /** `postgres://` and `postgresql://`. */
 import type { StoreOpener } from '../shared/opener.ts'
-import type { PostgresOptions } from './index.ts'
+import { isPostgresClient, POSTGRES_CLIENTS } from './given.ts'
+import type { PgPool, PostgresOptions, PostgresSql } from './index.ts'
 
 export const store: StoreOpener = {
   schemes: ['postgres', 'postgresql'],
@@ -23,5 +24,16 @@ export const store: StoreOpener = {
     // A missing package is told now, not at the first lock.
     await loadPg()
     return postgres(`postgres:${url.rest}${query}`, options)
+  },
+  client: {
+    works: POSTGRES_CLIENTS,
+    recognises: isPostgresClient,
+    async open(client, { prefix, connectTimeoutMs }) {
+      const { postgres } = await import('./index.ts')
+      return postgres(client as PgPool | PostgresSql, {
+        ...(prefix === undefined ? {} : { prefix }),
+        ...(connectTimeoutMs === undefined ? {} : { timeoutMs: connectTimeoutMs }),
+      })
+    },
   },
 }

@@ -14,7 +14,6 @@ import type { Script } from '../../clients/redis/script.ts'
 /** The members of an ioredis client (4, 5 or 6) that are called; a Cluster has them, too. */
 export interface IoredisClient {
   readonly status: string
-  readonly isCluster?: boolean
   readonly options: {
     readonly keyPrefix?: string | Buffer | undefined
     readonly host?: string | undefined
@@ -54,7 +53,7 @@ export class IoredisTransport implements Transport {
     this.#isOurs = ours !== undefined
     this.#connectTimeoutMs = settings.connectTimeoutMs
     this.keyPrefix = keyPrefixOf(client)
-    this.joins = client.isCluster !== true
+    this.joins = !isCluster(client)
     const { host, port } = client.options
     this.where = ours?.where ?? (host === undefined ? 'the given client' : `${host}:${port ?? 6379}`)
     this.#deadlines = new CommandDeadlines(settings.commandTimeoutMs, this.where)
@@ -123,7 +122,7 @@ export class IoredisTransport implements Transport {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
-    if (this.#isOurs) this.#client.disconnect()
+    if (this.#isOurs) end(this.#client)
     this.#subscriber.close()
   }
 
@@ -145,7 +144,7 @@ export class IoredisTransport implements Transport {
     const connection: SubscriberConnection = {
       subscribe: (channel) => subscriber.subscribe(channel),
       unsubscribe: (channel) => subscriber.unsubscribe(channel),
-      end: () => subscriber.disconnect(),
+      end: () => end(subscriber),
     }
     const { host, port } = node.options
     // A node that has left the cluster still answers, and hears nothing.
@@ -195,12 +194,22 @@ function keyPrefixOf(client: IoredisClient): string {
     throw new UsageError('the keyPrefix of the ioredis client must be text in UTF-8')
   }
   // Redis takes an empty tag for none: the keys of one line would be spread over several nodes.
-  if (client.isCluster === true && /^[^{]*\{\}/.test(prefix)) {
+  if (isCluster(client) && /^[^{]*\{\}/.test(prefix)) {
     throw new UsageError(
       `on a cluster the first braces of a keyPrefix must have something between them, given ${JSON.stringify(prefix)}`,
     )
   }
   return prefix
+}
+
+/** The member `isCluster` came late in ioredis 4. */
+function isCluster(client: IoredisClient): boolean {
+  return typeof client.nodes === 'function'
+}
+
+/** Once: told a second time, ioredis waits two seconds for the end of a socket that has ended, and so does the process. */
+function end(client: IoredisClient): void {
+  if (client.status !== 'end') client.disconnect()
 }
 
 async function whenReady(client: IoredisClient): Promise<void> {
@@ -218,7 +227,7 @@ function letEnd(client: IoredisClient): void {
   }
   unref()
   client.on('connect', unref)
-  if (client.isCluster !== true) return
+  if (!isCluster(client)) return
   client.on('+node', (node) => letEnd(node as IoredisClient))
   // The connection that a cluster listens with is none of its nodes, and can only be reached like this.
   const { subscriber } = client as { subscriber?: { getInstance?(): IoredisClient | null } }

@@ -1,7 +1,9 @@
-/** A Redis behind the user's own @redis/client (node-redis). */
+/** A Redis behind the user's own @redis/client (node-redis): a client, a pool, a cluster or sentinels. */
 import { diagnostics } from '../../contract/events.ts'
+import { UnsupportedError } from '../../contract/errors.ts'
 import { replyOf } from './errors.ts'
 import { CommandDeadlines } from './deadline.ts'
+import { type NodeRedisClient, type NodeRedisRoute, routeOf } from './node-redis-routes.ts'
 import { type SubscriberConnection, type SubscriberEvents, Subscriber } from './subscriber.ts'
 import type { Settings } from './options.ts'
 import type { Confirmed, Transport, Wait } from './transport.ts'
@@ -9,37 +11,18 @@ import type { Argument } from '../../clients/redis/encode.ts'
 import { scanStrings } from '../../clients/redis/scan.ts'
 import type { Script } from '../../clients/redis/script.ts'
 
-/** The members of a client of @redis/client that are called; `redis` 4, 5 and 6 have it inside. */
-export interface NodeRedisClient {
-  readonly isOpen: boolean
-  sendCommand(args: readonly (string | Buffer)[], options?: object): Promise<unknown>
-  duplicate(): NodeRedisClient
-  connect(): Promise<unknown>
-  /** At once; since redis 5. */
-  destroy?(): void
-  /** The same of redis 4. */
-  disconnect?(): unknown
-  /** Lets the process end while it is connected. */
-  unref(): void
-  subscribe(channel: string, listener: (message: string, channel: string) => void): Promise<unknown>
-  unsubscribe(channel: string): Promise<unknown>
-  on(event: string, listener: (...args: unknown[]) => void): unknown
-}
-
-/** Replies as they are, whatever types the user has set for his own. */
-const PLAIN = { typeMapping: {} }
-
 export class NodeRedisTransport implements Transport {
   readonly where = 'the given client'
   readonly keyPrefix = ''
-  readonly joins = true
+  readonly joins: boolean
   onGap: () => void = () => undefined
-  readonly #client: NodeRedisClient
+  readonly #route: NodeRedisRoute
   readonly #deadlines: CommandDeadlines
   readonly #subscriber: Subscriber
 
-  constructor(client: NodeRedisClient, settings: Settings) {
-    this.#client = client
+  constructor(client: Parameters<typeof routeOf>[0], settings: Settings) {
+    this.#route = routeOf(client)
+    this.joins = this.#route.joins
     this.#deadlines = new CommandDeadlines(settings.commandTimeoutMs, this.where)
     this.#subscriber = new Subscriber({
       where: this.where,
@@ -51,17 +34,19 @@ export class NodeRedisTransport implements Transport {
   }
 
   async open(): Promise<void> {
-    await this.#command(['PING'])
+    await this.askAll(['PING'])
   }
 
   run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
     const rest = [String(keys.length), ...keys, ...args.map(asText)]
-    return this.#deadlines.limit(this.#client.sendCommand(['EVALSHA', script.sha1, ...rest], PLAIN), (error) =>
-      isNoScript(error) ? this.#client.sendCommand(['EVAL', script.lua, ...rest], PLAIN) : null,
+    const send = (command: (string | Buffer)[]): Promise<unknown> => this.#route.send(keys[0] ?? '', command)
+    return this.#deadlines.limit(send(['EVALSHA', script.sha1, ...rest]), (error) =>
+      isNoScript(error) ? send(['EVAL', script.lua, ...rest]) : null,
     )
   }
 
   async runAndWait(script: Script, keys: readonly string[], args: readonly Argument[], wait: Wait): Promise<Confirmed> {
+    if (!this.joins) throw new UnsupportedError('replicas: WAIT can not be sent to the right node of a cluster')
     try {
       return await this.#andWait(['EVALSHA', script.sha1, keys.length, ...keys, ...args], wait)
     } catch (error) {
@@ -71,11 +56,14 @@ export class NodeRedisTransport implements Transport {
   }
 
   async askAll(args: readonly Argument[]): Promise<readonly unknown[]> {
-    return [await this.#command(args)]
+    const primaries = await this.#route.primaries()
+    return this.#deadlines.limit(Promise.all(primaries.map((send) => send(args.map(asText)))))
   }
 
-  scan(pattern: string): AsyncIterable<readonly string[]> {
-    return scanStrings((args) => this.#command(args), pattern)
+  async *scan(pattern: string): AsyncGenerator<readonly string[]> {
+    for (const send of await this.#route.primaries()) {
+      yield* scanStrings((args) => this.#deadlines.limit(send(args.map(asText))), pattern)
+    }
   }
 
   subscribe(channel: string, onMessage: (message: string) => void): Promise<void> {
@@ -96,7 +84,8 @@ export class NodeRedisTransport implements Transport {
 
   /** A connection of our own beside the client. */
   async #listen(owner: SubscriberEvents): Promise<SubscriberConnection> {
-    const subscriber = this.#client.duplicate()
+    const subscriber = await this.#route.listener(owner)
+    if (!('connect' in subscriber)) return subscriber
     const onMessage = (message: string, channel: string): void => owner.onMessage(channel, message)
     const connection: SubscriberConnection = {
       subscribe: (channel) => subscriber.subscribe(channel, onMessage),
@@ -122,16 +111,15 @@ export class NodeRedisTransport implements Transport {
     return connection
   }
 
-  #command(args: readonly Argument[]): Promise<unknown> {
-    return this.#deadlines.limit(this.#client.sendCommand(args.map(asText), PLAIN))
-  }
-
-  async #andWait(args: readonly Argument[], wait: Wait): Promise<Confirmed> {
-    const both = [this.#command(args), this.#command(['WAIT', wait.replicas, wait.timeoutMs])]
-    const [reply, waited] = await Promise.allSettled(both)
-    if (reply?.status === 'rejected') throw reply.reason
-    if (waited?.status === 'rejected') throw waited.reason
-    return { reply: reply?.value, replicas: Number(waited?.value) }
+  /** Given in one turn they leave on one connection, one behind the other: WAIT speaks of its own connection's writes. */
+  async #andWait(args: readonly Argument[], { replicas, timeoutMs }: Wait): Promise<Confirmed> {
+    const both = this.#route.onOne((send) =>
+      Promise.allSettled([send(args.map(asText)), send(['WAIT', String(replicas), String(timeoutMs)])]),
+    )
+    const [reply, waited] = await this.#deadlines.limit(both)
+    if (reply.status === 'rejected') throw reply.reason
+    if (waited.status === 'rejected') throw waited.reason
+    return { reply: reply.value, replicas: Number(waited.value) }
   }
 }
 

@@ -1,8 +1,10 @@
 /** `redis://`, and over TLS `rediss://`: one server, a cluster, or what sentinels watch. */
+import { REDIS_CLIENTS, redisClientKind } from './given.ts'
 import { shown } from '../../contract/check.ts'
 import { UsageError } from '../../contract/errors.ts'
 import type { HoldfastOptions } from '../../contract/options.ts'
 import type { StoreOpener } from '../shared/opener.ts'
+import type { RedisClient } from './transport-to.ts'
 
 export const store: StoreOpener = {
   schemes: ['redis', 'rediss', 'redis+cluster', 'rediss+cluster'],
@@ -15,11 +17,22 @@ export const store: StoreOpener = {
     if (layout === 'set-nx') return opened((own) => setNx(address, own), options, settings)
     throw new UsageError(`layout in a Redis URL must be line or set-nx, given ${shown(layout)}`)
   },
+  client: {
+    works: REDIS_CLIENTS,
+    recognises: (client) => redisClientKind(client) !== null,
+    async open(client, { prefix, connectTimeoutMs }) {
+      const { redis } = await import('./index.ts')
+      return redis(client as RedisClient, {
+        ...(prefix === undefined ? {} : { prefix }),
+        ...(connectTimeoutMs === undefined ? {} : { connectTimeoutMs }),
+      })
+    },
+  },
 }
 
 /** Sentinels may have a user and a password of their own. */
 export const sentinel: StoreOpener = {
-  ...store,
+  open: store.open,
   schemes: ['redis+sentinel', 'rediss+sentinel'],
   settings: [...store.settings, 'sentinelUsername', 'sentinelPassword'],
 }

@@ -1,7 +1,8 @@
 /** `redis[s]+sentinel://` and `redis[s]+cluster://`: parsed here, carried by ioredis, which is loaded only then. */
-import { MissingClientError, UsageError } from '../../contract/errors.ts'
+import { UsageError } from '../../contract/errors.ts'
 import { type IoredisClient, IoredisTransport } from './ioredis.ts'
 import type { Settings } from './options.ts'
+import { loadPeer } from '../shared/peer.ts'
 import { parseRedisUrl } from '../../clients/redis/url.ts'
 
 export interface Topology {
@@ -67,7 +68,7 @@ export function parseTopology(url: string): Topology | null {
 
 /** Opens nothing by itself: ioredis connects in the background. */
 export async function makeTopology(topology: Topology, settings: Settings): Promise<IoredisTransport> {
-  const { Redis, Cluster } = await loadIoredis()
+  const { Redis, Cluster } = loadIoredis()
   const { kind, tls, hosts, username, password, master, db } = topology
   const { sentinelUsername, sentinelPassword } = settings
   const secure = tls ? (settings.tls ?? {}) : undefined
@@ -110,13 +111,6 @@ function asItIs(address: string, callback: (error: null, address: string) => voi
   callback(null, address)
 }
 
-async function loadIoredis(): Promise<Ioredis> {
-  try {
-    return (await import('ioredis')) as unknown as Ioredis
-  } catch (cause) {
-    if ((cause as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw cause
-    throw new MissingClientError('Redis Sentinel and Cluster need the package ioredis: npm install ioredis', {
-      cause,
-    })
-  }
+function loadIoredis(): Ioredis {
+  return loadPeer('ioredis', 'Redis Sentinel and Cluster need the package ioredis') as Ioredis
 }

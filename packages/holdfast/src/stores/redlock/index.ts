@@ -97,16 +97,37 @@ function targets(stores: unknown): Target[] {
   }
   const seen = new Set<unknown>()
   for (const server of servers) {
-    const key = 'client' in server ? server.client : addressOf(server.options)
-    if (seen.has(key)) {
-      const what = typeof key === 'string' ? key : 'one client'
-      throw new UsageError(`Redlock needs independent servers, and ${what} is given twice: it would vote twice`)
+    const address = 'client' in server ? clientAddress(server.client) : addressOf(server.options)
+    const keys = 'client' in server ? [server.client, address] : [address]
+    if (keys.some((key) => key !== null && seen.has(key))) {
+      const what = address ?? 'one client'
+      throw new UsageError(
+        `Redlock needs independent servers, and ${what} is given twice: it would vote twice. Give each server once`,
+      )
     }
-    seen.add(key)
+    for (const key of keys) if (key !== null) seen.add(key)
   }
   return servers
 }
 
-function addressOf({ host = '127.0.0.1', port = 6379 }: ConnectionOptions): string {
-  return `${host}:${port}`
+function addressOf({ host = '127.0.0.1', port = 6379 }: { readonly host?: string; readonly port?: number }): string {
+  return `${host === 'localhost' ? '127.0.0.1' : host}:${port}`
+}
+
+/** Where a client goes, if it is known before it has connected; ioredis has it in its options, redis in those of its socket. */
+function clientAddress(client: RedisClient): string | null {
+  const { options } = client as { readonly options?: ClientTarget }
+  if (options === undefined) return null
+  if (options.path !== undefined && options.path !== null) return options.path
+  if (options.url !== undefined) return addressOf(parseRedisUrl(options.url))
+  const { host, port } = options.socket ?? options
+  return host === undefined && port === undefined ? null : addressOf({ ...(host && { host }), ...(port && { port }) })
+}
+
+interface ClientTarget {
+  readonly host?: string
+  readonly port?: number
+  readonly path?: string | null
+  readonly url?: string
+  readonly socket?: { readonly host?: string; readonly port?: number }
 }

@@ -1,5 +1,6 @@
 /** The seam to SQLite itself: what the driver calls of `node:sqlite`, and of `libsql` where Node has none. */
 import { MissingClientError, UsageError } from '../../contract/errors.ts'
+import { loadPeer } from '../shared/peer.ts'
 import { isBusy } from './errors.ts'
 
 /** What is bound and read. Every number of ours stays below 2^53, so a double carries it exactly. */
@@ -34,45 +35,45 @@ export type OpenEngine = (path: string) => Engine
  */
 export const BUSY_TIMEOUT_MS = 0
 
-const OPENERS: Record<EngineName, () => Promise<OpenEngine>> = {
-  'node:sqlite': async () => {
-    const { DatabaseSync } = (await import('node:sqlite' as string)) as {
-      DatabaseSync: new (path: string) => Engine
-    }
-    return (path) => new DatabaseSync(path)
+type Database = new (path: string) => Engine
+
+/** Null: this Node has none, or the package is not installed. */
+const LOADERS: Record<EngineName, () => OpenEngine | null> = {
+  'node:sqlite': () => {
+    const builtin = process.getBuiltinModule('node:sqlite') as { readonly DatabaseSync: Database } | undefined
+    return builtin === undefined ? null : (path) => new builtin.DatabaseSync(path)
   },
-  libsql: async () => {
-    const { default: Database } = (await import('libsql' as string)) as { default: new (path: string) => Engine }
-    return (path) => new LibsqlEngine(new Database(path))
+  libsql: () => {
+    const Database = loadLibsql()
+    return Database === null ? null : (path) => new LibsqlEngine(new Database(path))
   },
 }
 
 /** Loads the engine asked for, or the first that is there. */
 export async function loadEngine(asked: EngineName | undefined): Promise<OpenEngine> {
   const names: EngineName[] = asked === undefined ? ['node:sqlite', 'libsql'] : [asked]
-  let cause: unknown
   for (const name of names) {
-    try {
-      return await OPENERS[name]()
-    } catch (error) {
-      if (!isAbsent(error)) throw error
-      cause = error
-    }
+    const open = LOADERS[name]()
+    if (open !== null) return open
   }
   if (asked === 'node:sqlite') {
-    throw new UsageError(`this Node ${process.versions.node} has no node:sqlite; 22.13 and later have it`, { cause })
+    throw new UsageError(`this Node ${process.versions.node} has no node:sqlite; 22.13 and later have it`)
   }
   throw new MissingClientError(
     `the SQLite store needs the package libsql on Node ${process.versions.node}, which has no node:sqlite; ` +
       'install it (npm install libsql@0.5.29), or use Node 22.13 or later',
-    { cause },
   )
 }
 
-/** The module, or the binary package that it loads for this platform, is not there. */
-function isAbsent(error: unknown): boolean {
-  const code = (error as { readonly code?: unknown } | null)?.code
-  return code === 'ERR_UNKNOWN_BUILTIN_MODULE' || code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND'
+/** Null: the package, or the binary package that it loads for this platform, is not there. */
+function loadLibsql(): Database | null {
+  try {
+    return loadPeer('libsql') as Database
+  } catch (error) {
+    const isAbsent = error instanceof MissingClientError || (error as NodeJS.ErrnoException).code === 'MODULE_NOT_FOUND'
+    if (!isAbsent) throw error
+    return null
+  }
 }
 
 /** libsql, with statements that survive an error. */

@@ -1,6 +1,6 @@
 /** Clients of older versions: a line works over them as over the newest, and closing leaves them to their owner. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { redis, type RedisClient } from '../../../src/stores/redis/index.ts'
+import { type IoredisClient, type NodeRedisClient, redis, type RedisClient } from '../../../src/stores/redis/index.ts'
 import { holdfast, UsageError } from '../../../src/index.ts'
 import { redisAsk } from '../../../../holdfast-lab/src/testbed/redis.ts'
 import { requireServers } from '../../../../holdfast-lab/src/testbed/require.ts'
@@ -16,7 +16,7 @@ interface Made {
   end(): unknown
 }
 
-type Foreign = RedisClient & {
+type Foreign = (IoredisClient | NodeRedisClient) & {
   ping(): Promise<string>
   connect(): Promise<unknown>
   disconnect(): unknown

@@ -2,7 +2,7 @@
 import type * as Mysql2 from 'mysql2'
 import { UsageError } from '../../../contract/errors.ts'
 import { answerWithin } from '../deadline.ts'
-import { missingClient } from '../missing.ts'
+import { loadPeer } from '../../shared/peer.ts'
 import { checkAutocommit, checkCommitted } from './autocommit.ts'
 import type { MysqlConnection, MysqlPool, MysqlPromisePool } from './clients.ts'
 import { type Ear, type OwnPoolOptions, OwnMysqlPool } from './pool.ts'
@@ -107,10 +107,5 @@ async function checkOnce(connection: MysqlConnection, checked: WeakSet<object>):
 function nothing(): void {}
 
 export async function loadMysql(): Promise<typeof Mysql2> {
-  try {
-    const loaded = (await import('mysql2')) as typeof Mysql2 & { readonly default?: typeof Mysql2 }
-    return loaded.default ?? loaded
-  } catch (error) {
-    throw missingClient('mysql2', error)
-  }
+  return loadPeer('mysql2') as typeof Mysql2
 }

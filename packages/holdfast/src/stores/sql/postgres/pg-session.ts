@@ -2,7 +2,7 @@
 import type * as Pg from 'pg'
 import type { Client, QueryConfig } from 'pg'
 import { answerWithin } from '../deadline.ts'
-import { missingClient } from '../missing.ts'
+import { loadPeer } from '../../shared/peer.ts'
 import type { PgPool } from './clients.ts'
 import { isLostPreparation, isReadOnly } from './errors.ts'
 import { type Answer, OwnPgPool } from './pool.ts'
@@ -195,10 +195,5 @@ class Ear {
 function ignored(): void {}
 
 export async function loadPg(): Promise<typeof Pg> {
-  try {
-    const loaded = (await import('pg')) as typeof Pg & { readonly default?: typeof Pg }
-    return loaded.default ?? loaded
-  } catch (error) {
-    throw missingClient('pg', error)
-  }
+  return loadPeer('pg') as typeof Pg
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import type * as PostgresJs from 'postgres'
 import { answerWithin } from '../deadline.ts'
-import { missingClient } from '../missing.ts'
+import { loadPeer } from '../../shared/peer.ts'
 import type { PostgresRows, PostgresSql } from './clients.ts'
 import { isReadOnly } from './errors.ts'
 import type { Reply, Statement } from '../session.ts'
@@ -23,7 +23,7 @@ export function openPostgresJs(given: string, options: PostgresJsOptions): Postg
   const { url, ssl } = secureUrl(given)
   let opened: Promise<OwnSql> | null = null
   const open = async (): Promise<OwnSql> => {
-    const { default: makeSql } = await loadPostgresJs()
+    const makeSql = loadPostgresJs()
     return makeSql(url, {
       ...(ssl === undefined ? {} : { ssl }),
       max: options.connections,
@@ -70,12 +70,8 @@ async function unreferenced({ host, port }: { host: string[]; port: number[] }):
 
 type OwnSql = PostgresSql & { end(options: { timeout: number }): Promise<void> }
 
-async function loadPostgresJs(): Promise<typeof PostgresJs> {
-  try {
-    return await import('postgres')
-  } catch (error) {
-    throw missingClient('postgres', error)
-  }
+function loadPostgresJs(): typeof PostgresJs.default {
+  return loadPeer('postgres') as typeof PostgresJs.default
 }
 
 class PostgresJsSession implements PostgresSession {

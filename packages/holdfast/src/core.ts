@@ -1,0 +1,29 @@
+/**
+ * `holdfast/core`: locks over a driver that you give, without any store and without the kit (limiter, ids, once …).
+ * For bundles: with `holdfast/ioredis` a third of what `holdfast` weighs.
+ */
+import type { Driver } from './contract/driver.ts'
+import type { HoldfastOptions } from './contract/options.ts'
+import { checkDriver } from './given-driver.ts'
+import { Instance, type Locks } from './instance.ts'
+
+export * from './contract/errors.ts'
+export type { Lock } from './acquire/lock.ts'
+export type * from './contract/driver.ts'
+export type { AcquireOptions, HoldfastOptions, LockOptions } from './contract/options.ts'
+export type { Held, HoldState } from './hold/held.ts'
+export type { Locks } from './instance.ts'
+export type { Deadlock, DeadlockParty } from './locks/deadlocks.ts'
+export type { Election, ElectionOptions, Leader } from './locks/election.ts'
+export type { MultiHeld, MultiLock } from './locks/multi.ts'
+export type { RwLock } from './locks/rw-lock.ts'
+export type { Permits, Semaphore } from './locks/semaphore.ts'
+export type { UpgradeHeld, UpgradeLock } from './locks/upgrade.ts'
+
+/**
+ * The locks on a store.
+ * @param driver what a factory of one of the subpaths has made, such as `ioredis(client)` of `holdfast/ioredis`.
+ */
+export function holdfast(driver: Driver, options: HoldfastOptions = {}): Locks {
+  return new Instance(checkDriver(driver, options), options)
+}

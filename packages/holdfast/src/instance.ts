@@ -1,0 +1,166 @@
+/** An open instance with its locks, and without the kit: what `holdfast/core` gives. */
+import { Core } from './acquire/core.ts'
+import type { WorkerHeartbeat } from './acquire/heartbeat.ts'
+import type { Lock } from './acquire/lock.ts'
+import { checkBoolean, checkKeys, checkName, checkText } from './contract/check.ts'
+import type { Driver, LineView, PlaceView, Traits } from './contract/driver.ts'
+import { channels } from './contract/events.ts'
+import {
+  type HoldfastOptions,
+  type LockOptions,
+  type LockSettings,
+  resolveInstance,
+  resolveLock,
+} from './contract/options.ts'
+import { ISSUES_PER_PLACE } from './hold/credential.ts'
+import { adopt } from './hold/handing-on.ts'
+import type { Held } from './hold/held.ts'
+import type { Closers } from './kit/closers.ts'
+import { type Deadlock, findDeadlocks } from './locks/deadlocks.ts'
+import { type Election, type ElectionOptions, LineElection } from './locks/election.ts'
+import { LineMultiLock, type MultiLock } from './locks/multi.ts'
+import { mutex } from './locks/mutex.ts'
+import { type RwLock, rwLock } from './locks/rw-lock.ts'
+import { type Semaphore, semaphore } from './locks/semaphore.ts'
+import { system } from './system.ts'
+
+export interface Locks extends AsyncDisposable {
+  /** What the store can carry. */
+  readonly traits: Traits
+  /** One holder at a time. */
+  mutex(name: string, options?: LockOptions): Lock
+  /** Up to `permits` at a time; 1 to 1 000 000. All users of the name must agree on the number. */
+  semaphore(name: string, permits: number, options?: LockOptions): Semaphore
+  /** Many readers or one writer. */
+  rwLock(name: string, options?: LockOptions): RwLock
+  /** One leader among many candidates. */
+  election(name: string, options?: ElectionOptions): Election
+  /** Several locks as one, all or nothing; also of several instances. */
+  all(locks: readonly Lock[]): MultiLock
+  /** Goes on with a hold that another process has handed on (`held.export()`); works once. NotHeldError: it is gone. */
+  adopt(text: string): Promise<Held>
+  /** Who holds and who waits, line by line; only names that begin with `prefix` (default ''). */
+  list(options?: { readonly prefix?: string }): AsyncIterable<LineView>
+  /** Those who wait for each other in a circle, across processes; each circle once. */
+  deadlocks(): Promise<Deadlock[]>
+  /**
+   * Takes the line from its holders: their leases are renewed no more, and others are served once they have run out.
+   * With `now` others are served at once, and two may act at the same time. Answers how many places were broken.
+   */
+  break(name: string, options?: { readonly now?: boolean }): Promise<number>
+  /** Makes the schema on SQL servers; does nothing elsewhere. */
+  setup(): Promise<void>
+  /** Gives back all holds and rejects all waiters. A client it was given stays open. */
+  close(): Promise<void>
+}
+
+export class Instance implements Locks {
+  protected readonly core: Core
+  protected readonly settings: LockSettings
+  protected readonly closers: Closers = new Set()
+  #closing: Promise<void> | null = null
+
+  constructor(driver: Driver, options: HoldfastOptions) {
+    const settings = resolveInstance(options, driver.traits)
+    const worker = hasWorker(driver) ? driver : null
+    this.core = new Core(driver, options.runtime ?? system, settings.connectTimeoutMs, worker)
+    this.settings = settings.lock
+  }
+
+  get traits(): Traits {
+    return this.core.driver.traits
+  }
+
+  mutex(name: string, options?: LockOptions): Lock {
+    return mutex(this.core, checkName('a lock name', name), this.resolve(options))
+  }
+
+  semaphore(name: string, permits: number, options?: LockOptions): Semaphore {
+    return semaphore(this.core, checkName('a lock name', name), permits, this.resolve(options))
+  }
+
+  rwLock(name: string, options?: LockOptions): RwLock {
+    return rwLock(this.core, checkName('a lock name', name), this.resolve(options))
+  }
+
+  election(name: string, options: ElectionOptions = {}): Election {
+    const { value = '', ...rest } = options
+    return new LineElection(
+      this.core,
+      checkName('the name of an election', name),
+      this.resolve(rest),
+      checkText('value', value, 512),
+    )
+  }
+
+  all(locks: readonly Lock[]): MultiLock {
+    this.core.assertOpen()
+    return new LineMultiLock(locks)
+  }
+
+  async adopt(text: string): Promise<Held> {
+    this.core.assertOpen()
+    return adopt(this.core, text, this.settings)
+  }
+
+  async *list(options?: { readonly prefix?: string }): AsyncGenerator<LineView> {
+    const { prefix = '' } = checkKeys('list options', options, ['prefix'])
+    this.core.assertOpen()
+    for await (const line of this.core.driver.list(checkText('prefix', prefix, 512))) {
+      yield { ...line, holders: line.holders.map(asHeldToken), waiters: line.waiters.map(asHeldToken) }
+    }
+  }
+
+  async deadlocks(): Promise<Deadlock[]> {
+    this.core.assertOpen()
+    return findDeadlocks(this.core)
+  }
+
+  async break(name: string, options?: { readonly now?: boolean }): Promise<number> {
+    const { now: given = false } = checkKeys('break options', options, ['now'])
+    const now = checkBoolean('now', given)
+    checkName('a lock name', name)
+    this.core.assertOpen()
+    const holders = await this.core.driver.break(name, now)
+    if (channels.broken.hasSubscribers) channels.broken.publish({ ...this.core.source, lock: name, now, holders })
+    return holders
+  }
+
+  async setup(): Promise<void> {
+    this.core.assertOpen()
+    await this.core.driver.setup?.()
+  }
+
+  close(): Promise<void> {
+    if (this.#closing === null) this.#closing = this.closers.size === 0 ? this.core.close() : this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    // First, what needs the store once more; whatever comes of that, the rest is closed as well.
+    await Promise.allSettled([...this.closers].map(async (close) => close()))
+    await this.core.close()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  protected resolve(options: LockOptions | undefined): LockSettings {
+    this.core.assertOpen()
+    return resolveLock(options, this.settings, this.core.driver.traits)
+  }
+}
+
+/** What people see compares with `held.token`: the first issue of the place. */
+function asHeldToken(place: PlaceView): PlaceView {
+  const { holds } = place
+  const token = place.token * ISSUES_PER_PLACE
+  if (holds === undefined) return { ...place, token }
+  return { ...place, token, holds: holds.map((held) => ({ ...held, token: held.token * ISSUES_PER_PLACE })) }
+}
+
+/** Whether the driver lives in a thread of its own, and renews there. */
+function hasWorker(driver: Driver): driver is Driver & WorkerHeartbeat {
+  return 'latest' in driver && 'fix' in driver
+}
