@@ -4,7 +4,7 @@ import { Core } from './acquire/core.ts'
 import { channels } from './contract/events.ts'
 import { adopt } from './hold/handing-on.ts'
 import type { Held } from './hold/held.ts'
-import { ISSUES_PER_PLACE } from './hold/credential.ts'
+import { shownLine } from './acquire/holders.ts'
 import type { WorkerHeartbeat } from './acquire/heartbeat.ts'
 import type { Lock } from './acquire/lock.ts'
 import {
@@ -14,7 +14,7 @@ import {
   resolveInstance,
   resolveLock,
 } from './contract/options.ts'
-import type { Driver, LineView, PlaceView, Traits } from './contract/driver.ts'
+import type { Driver, LineView, Traits } from './contract/driver.ts'
 import { type Barrier, StoreBarrier } from './kit/barrier.ts'
 import { type Cell, StoreCell } from './kit/cell.ts'
 import { type Deadlock, findDeadlocks } from './locks/deadlocks.ts'
@@ -182,7 +182,7 @@ class Instance implements Holdfast {
     const { prefix = '' } = checkKeys('list options', options, ['prefix'])
     this.#core.assertOpen()
     for await (const line of this.#core.driver.list(checkText('prefix', prefix, 512))) {
-      yield { ...line, holders: line.holders.map(asHeldToken), waiters: line.waiters.map(asHeldToken) }
+      yield shownLine(line)
     }
   }
 
@@ -225,14 +225,6 @@ class Instance implements Holdfast {
     this.#core.assertOpen()
     return resolveLock(options, this.#settings, this.#core.driver.traits)
   }
-}
-
-/** What people see compares with `held.token`: the first issue of the place. */
-function asHeldToken(place: PlaceView): PlaceView {
-  const { holds } = place
-  const token = place.token * ISSUES_PER_PLACE
-  if (holds === undefined) return { ...place, token }
-  return { ...place, token, holds: holds.map((held) => ({ ...held, token: held.token * ISSUES_PER_PLACE })) }
 }
 
 export function makeInstance(driver: Driver, options: HoldfastOptions): Holdfast {

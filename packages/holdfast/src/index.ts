@@ -17,6 +17,7 @@ export type {
   ReleasedEvent,
   RenewedEvent,
   RequestedEvent,
+  RequestEvent,
   ResignedEvent,
   WaitingEvent,
 } from './contract/events.ts'

@@ -2,7 +2,7 @@
 import type { Place, Push } from '../contract/driver.ts'
 import type { Core } from '../acquire/core.ts'
 import { type Credential, ISSUES_PER_PLACE, placeDigest } from './credential.ts'
-import { channels, diagnostics } from '../contract/events.ts'
+import { channels, diagnostics, nextRequest } from '../contract/events.ts'
 import { LockLostError, UsageError } from '../contract/errors.ts'
 import { checkWanted } from '../contract/options.ts'
 import type { Handle } from './handle.ts'
@@ -80,17 +80,30 @@ export class Hold implements LeaseListener {
   }
 
   /** Tells those who listen that a caller holds from now on, and for how long that caller has waited. */
-  begin(askedAtMs: number, counter: number): void {
-    if (!channels.acquired.hasSubscribers) return
+  begin(request: number, askedAtMs: number, counter: number): void {
     const { source, name } = this.spec
     const waitedMs = this.#core.runtime.now() - askedAtMs
     const by = counter === 0 ? 'store' : 'process'
-    channels.acquired.publish({ ...source, lock: name, token: this.token, waitedMs, by })
+    channels.acquired.publish({ ...source, lock: name, request, token: this.token, waitedMs, by })
   }
 
-  /** How long the place has been held by whoever has this hold. */
-  get #heldMs(): number {
-    return this.#core.runtime.now() - this.#grantedAt
+  /** The same for a place that was taken in one step with others, or adopted: only now it is known that it was had. */
+  beginUnasked(): void {
+    if (!channels.requested.hasSubscribers && !channels.acquired.hasSubscribers) return
+    const { source, name } = this.spec
+    const request = nextRequest()
+    if (channels.requested.hasSubscribers) channels.requested.publish({ ...source, lock: name, request, waitMs: 0 })
+    if (channels.acquired.hasSubscribers) this.begin(request, this.lease.sinceMonoMs, 0)
+  }
+
+  /** How long the place has been held by whoever has this hold, or this one of the readers that share it. */
+  #heldMs(holder: Handle | null): number {
+    return this.#core.runtime.now() - (holder?.sinceMs ?? this.#grantedAt)
+  }
+
+  /** Those for whom a hold began: one, or each of the readers that share it. */
+  #holders(): readonly (Handle | null)[] {
+    return this.#isShared ? this.#handles().filter(({ isNested }) => !isNested) : [this.#first]
   }
 
   get #isShared(): boolean {
@@ -170,7 +183,7 @@ export class Hold implements LeaseListener {
       if (this.#first !== null) this.#others?.delete(this.#first)
     }
     // Readers that share the place come and go one by one; who has entered its own hold again does not.
-    if (this.#first === null || (this.#isShared && !handle.isNested)) this.#tellReleased()
+    if (this.#first === null || (this.#isShared && !handle.isNested)) this.#tellReleased(handle)
     if (this.#first !== null) return OURS
     this.#end()
     return this.#issuer.takeBack(this)
@@ -187,7 +200,7 @@ export class Hold implements LeaseListener {
       throw new UsageError(message, { line: this.spec.name })
     }
     this.#end()
-    this.#tellReleased()
+    this.#tellReleased(this.#first)
     this.#core.heartbeat.remove(this.lease)
     this.lease.unwatch()
     this.#issuer.forget(this)
@@ -203,7 +216,7 @@ export class Hold implements LeaseListener {
   /** Ends without a loss, for all handles at once: the instance is being closed. */
   close(): void {
     this.#end()
-    this.#tellReleased()
+    for (const holder of this.#holders()) this.#tellReleased(holder)
     for (const handle of this.#handles()) handle.closed()
   }
 
@@ -253,7 +266,10 @@ export class Hold implements LeaseListener {
     this.lease.unwatch()
     this.#core.cleanup.drop(this.lease, Math.max(this.lingerMs, this.spec.settings.lockDelayMs))
     if (channels.lost.hasSubscribers) {
-      channels.lost.publish({ ...this.spec.source, lock: name, token: this.token, heldMs: this.#heldMs, reason })
+      const { source } = this.spec
+      for (const holder of this.#holders()) {
+        channels.lost.publish({ ...source, lock: name, token: this.token, heldMs: this.#heldMs(holder), reason })
+      }
     }
     this.#issuer.forget(this)
     for (const handle of this.#handles()) handle.lost(this.#loss)
@@ -266,10 +282,10 @@ export class Hold implements LeaseListener {
     if (this.owner !== null) this.#core.owners.forget(this)
   }
 
-  #tellReleased(): void {
+  #tellReleased(holder: Handle | null): void {
     if (!channels.released.hasSubscribers) return
     const { source, name } = this.spec
-    channels.released.publish({ ...source, lock: name, token: this.token, heldMs: this.#heldMs })
+    channels.released.publish({ ...source, lock: name, token: this.token, heldMs: this.#heldMs(holder) })
   }
 
   #tell(state: HoldState): void {

@@ -45,6 +45,7 @@ export class RemoteDriver implements Driver, WorkerHeartbeat {
   readonly rename?: (entry: Entry, id: string) => Promise<Place | null>
   readonly reweigh?: (entry: Entry, turn: number) => Promise<Place | null>
   readonly take?: (key: string, demand: Demand) => Promise<Taken>
+  readonly view?: (line: string) => Promise<LineView | null>
   readonly setup?: () => Promise<void>
   readonly #worker: Worker
   readonly #alive: BigInt64Array
@@ -70,6 +71,7 @@ export class RemoteDriver implements Driver, WorkerHeartbeat {
     if (can.includes('rename')) this.rename = (entry, id) => this.#rename(entry, id)
     if (can.includes('reweigh')) this.reweigh = (entry, turn) => this.#call('reweigh', [entry, turn])
     if (can.includes('take')) this.take = (key, demand) => this.#call('take', [key, demand])
+    if (can.includes('view')) this.view = (line) => this.#call('view', [line])
     if (can.includes('setup')) this.setup = () => this.#call('setup', [])
     worker.on('message', (reply: Reply) => this.#receive(reply))
     worker.on('error', (error: Error) =>
