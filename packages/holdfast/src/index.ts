@@ -13,6 +13,7 @@ export type {
   GoneEvent,
   LimitedEvent,
   LockEvent,
+  LossCause,
   LostEvent,
   ReleasedEvent,
   RenewedEvent,

@@ -3,7 +3,7 @@
  * A renewal only moves a deadline; whether it fails or hangs, the deadline is met by this process's own clock.
  */
 import type { Entry, Instant, Place } from '../contract/driver.ts'
-import { channels, type EventSource } from '../contract/events.ts'
+import { channels, type EventSource, type LossCause } from '../contract/events.ts'
 import { type Lease, type LeaseList, LeaseTerm } from './lease.ts'
 import type { Cancel, Runtime } from '../contract/runtime.ts'
 
@@ -12,7 +12,7 @@ export type Touch = (entries: readonly Entry[]) => Promise<(Place | null)[]>
 /** Another thread that renews places while this one is blocked, and what it has learned of them. */
 export interface WorkerHeartbeat {
   /** Its last renewal of the place, as instants of this thread; or why it gave the place up. null: nothing to tell. */
-  latest(id: string): { readonly since: Instant } | { readonly gone: string } | null
+  latest(id: string): { readonly since: Instant } | { readonly gone: string; readonly cause: LossCause } | null
   /** The place is kept from now on: renew it if this thread does not. */
   keep(id: string): void
   /** The place is a fixed lease from now on. */
@@ -122,7 +122,7 @@ export class Heartbeat {
     if (latest === null) return
     const { list } = lease
     if ('gone' in latest) {
-      lease.goneReason = latest.gone
+      lease.gone = { reason: latest.gone, cause: latest.cause }
     } else if (latest.since.monoMs <= lease.sinceMonoMs) {
       return
     }
@@ -282,7 +282,7 @@ export class Heartbeat {
       if (lease.list === null) continue
       const place = places[i]
       if (place === null || place === undefined) {
-        this.#end(lease, 'its place is gone from the store')
+        this.#end(lease, 'its place is gone from the store', 'gone')
         continue
       }
       lease.list.remove(lease)
@@ -330,9 +330,9 @@ export class Heartbeat {
     )
   }
 
-  #end(lease: Lease, reason: string): void {
+  #end(lease: Lease, reason: string, cause: LossCause = 'lapsed'): void {
     this.remove(lease)
-    lease.listener.ended(lease.goneReason ?? reason)
+    lease.listener.ended(lease.gone?.reason ?? reason, lease.gone?.cause ?? cause)
   }
 
   /** Ends a place whose deadline a caller found passed before the timer could fire. */

@@ -73,10 +73,19 @@ export interface AtRiskEvent extends LockEvent {
   readonly error: unknown
 }
 
+/**
+ * Why a hold was lost. `lapsed`: its lease ran out by this process's own clock. `gone`: the store says so; somebody broke
+ * the lock, or the lease ran out there. `max-hold`: after `maxHoldMs`. `not-alive`: `aliveIf` said no. `silent`: the worker
+ * gave up a thread that was blocked for longer than `silenceMs`.
+ */
+export type LossCause = 'lapsed' | 'gone' | 'max-hold' | 'not-alive' | 'silent'
+
 /** A hold ended without being released. */
 export interface LostEvent extends LockEvent {
   readonly token: bigint
   readonly heldMs: number
+  readonly cause: LossCause
+  /** The same for people, with what is known. */
   readonly reason: string
 }
 

@@ -2,7 +2,7 @@
 import type { Place, Push } from '../contract/driver.ts'
 import type { Core } from '../acquire/core.ts'
 import { type Credential, ISSUES_PER_PLACE, placeDigest } from './credential.ts'
-import { channels, diagnostics, nextRequest } from '../contract/events.ts'
+import { channels, diagnostics, type LossCause, nextRequest } from '../contract/events.ts'
 import { LockLostError, UsageError } from '../contract/errors.ts'
 import { checkWanted } from '../contract/options.ts'
 import type { Handle } from './handle.ts'
@@ -242,8 +242,8 @@ export class Hold implements LeaseListener {
     this.#tell('at-risk')
   }
 
-  ended(reason: string): void {
-    this.#lose(reason)
+  ended(reason: string, cause: LossCause): void {
+    this.#lose(reason, cause)
   }
 
   woke(_push: Push | undefined): void {
@@ -253,10 +253,10 @@ export class Hold implements LeaseListener {
   #giveUp(maxHoldMs: number): void {
     if (this.#state === 'ended') return
     this.#core.heartbeat.remove(this.lease)
-    this.#lose(`it was held for maxHoldMs, ${maxHoldMs} ms`)
+    this.#lose(`it was held for maxHoldMs, ${maxHoldMs} ms`, 'max-hold')
   }
 
-  #lose(reason: string): void {
+  #lose(reason: string, cause: LossCause): void {
     if (this.#state === 'ended') return
     const { name } = this.spec
     this.#end()
@@ -268,7 +268,8 @@ export class Hold implements LeaseListener {
     if (channels.lost.hasSubscribers) {
       const { source } = this.spec
       for (const holder of this.#holders()) {
-        channels.lost.publish({ ...source, lock: name, token: this.token, heldMs: this.#heldMs(holder), reason })
+        const heldMs = this.#heldMs(holder)
+        channels.lost.publish({ ...source, lock: name, token: this.token, heldMs, cause, reason })
       }
     }
     this.#issuer.forget(this)

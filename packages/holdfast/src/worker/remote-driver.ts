@@ -150,13 +150,14 @@ export class RemoteDriver implements Driver, WorkerHeartbeat {
     return this.#closing
   }
 
-  latest(id: string): { readonly since: Instant } | { readonly gone: string } | null {
+  latest(id: string): ReturnType<WorkerHeartbeat['latest']> {
     const slot = this.#slots.get(id)
     if (slot === undefined) return null
     const { monoMs, wallMs, gone } = this.#renewals.read(slot)
-    if (gone === GONE.lapsed) return { gone: 'its place is gone from the store' }
+    if (gone === GONE.lapsed) return { gone: 'its place is gone from the store', cause: 'gone' }
     if (gone === GONE.silent) {
-      return { gone: `this thread was silent for more than silenceMs, ${this.#silenceMs} ms, and it was given up` }
+      const gone = `this thread was silent for more than silenceMs, ${this.#silenceMs} ms, and it was given up`
+      return { gone, cause: 'silent' }
     }
     return monoMs === 0 ? null : { since: { monoMs, wallMs } }
   }

@@ -24,7 +24,7 @@ afterEach(() => {
 function listen(): Told[] {
   const all: Told[] = []
   for (const event of Object.keys(channels)) {
-    const listener = (message: unknown): void => void all.push({ event, ...(message as Omit<Told, 'event'>) })
+    const listener = (message: unknown): void => void all.push({ ...(message as Told), event })
     subscribe(`holdfast:${event}`, listener)
     stops.push(() => unsubscribe(`holdfast:${event}`, listener))
   }
