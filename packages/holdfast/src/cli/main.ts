@@ -14,6 +14,7 @@ const COMMANDS: CommandLine['commands'] = {
   break: () => import('./break.ts'),
   limit: () => import('./limit.ts'),
   id: () => import('./id.ts'),
+  doctor: () => import('./doctor.ts'),
   migrate: () => import('./migrate.ts'),
   torture: () => laboratory('torture'),
   lab: () => laboratory('lab'),
@@ -33,6 +34,7 @@ Usage: holdfast COMMAND …
   break NAME               force-releases a lock
   limit NAME --rate 10/1s  takes from a rate limit, and maybe runs a program
   id                       makes an id that no other process makes
+  doctor                   says what is dangerous for locks about a store as it is configured
   migrate                  makes the tables of a store on PostgreSQL, MySQL or MariaDB
   torture --spawn KIND     puts locks through harsh conditions, and judges what came of it
   lab [NAME]               shows on real servers how well-known locks break, and what Holdfast does instead
