@@ -15,6 +15,7 @@ import {
   resolveLock,
 } from './contract/options.ts'
 import type { Driver, LineView, Traits } from './contract/driver.ts'
+import { checkHealth, type Health, type HealthOptions } from './health.ts'
 import { type Barrier, StoreBarrier } from './kit/barrier.ts'
 import { type Cell, StoreCell } from './kit/cell.ts'
 import { type Deadlock, findDeadlocks } from './locks/deadlocks.ts'
@@ -76,6 +77,8 @@ export interface Holdfast extends AsyncDisposable {
    * With `now` others are served at once, and two may act at the same time. Answers how many places were broken.
    */
   break(name: string, options?: { readonly now?: boolean }): Promise<number>
+  /** Whether locks can be had and kept now, for readiness probes. Settles within `timeoutMs` (default 1 000). */
+  health(options?: HealthOptions): Promise<Health>
   /** Makes the schema on SQL servers; does nothing elsewhere. */
   setup(): Promise<void>
   /** Gives back all holds and rejects all waiters. A client it was given stays open. */
@@ -199,6 +202,10 @@ class Instance implements Holdfast {
     const holders = await this.#core.driver.break(name, now)
     if (channels.broken.hasSubscribers) channels.broken.publish({ ...this.#core.source, lock: name, now, holders })
     return holders
+  }
+
+  health(options?: HealthOptions): Promise<Health> {
+    return checkHealth(this.#core, options)
   }
 
   async setup(): Promise<void> {

@@ -28,6 +28,8 @@ export class Core {
   readonly connectTimeoutMs: number
   /** Who speaks, in every event. */
   readonly source: EventSource
+  /** How many holds have a lease whose renewal failed, and which still runs. */
+  atRisk = 0
   /** Set with the first call of close(). */
   isClosing = false
   /** The queues that may be shared, by key and name. */

@@ -32,6 +32,8 @@ export class Heartbeat {
   readonly #worker: WorkerHeartbeat | null
   readonly #terms = new Map<number, LeaseTerm>()
   readonly #looks = new Set<Lease>()
+  /** When the store last answered a heartbeat. */
+  answeredAtMs: number | null = null
   #awaited = 0
   #cancel: Cancel | null = null
   #firesAt = Number.POSITIVE_INFINITY
@@ -275,6 +277,7 @@ export class Heartbeat {
 
   #answered(batch: readonly Lease[], places: readonly (Place | null)[]): void {
     if (this.#closed) return
+    this.answeredAtMs = this.#runtime.now()
     let next = Number.POSITIVE_INFINITY
     for (const [i, lease] of batch.entries()) {
       lease.busy = false

@@ -44,6 +44,11 @@ export interface LockOptions {
    * false.
    */
   readonly refuseDeadlock?: boolean
+  /**
+   * Asked six times in a lease while the lock is held. Says no, fails, or gives no answer for a sixth of `ttlMs`: the lease
+   * is renewed no more, and the hold is lost when it ends, at the latest after 4/3 of `ttlMs`. Default: not asked.
+   */
+  readonly aliveIf?: () => boolean | Promise<boolean>
   /** Shown to people beside host and pid. Default ''; at most 200 bytes. */
   readonly label?: string
   /** Told once for each hold, when somebody else waits for the lock. See `held.wanted`. */
@@ -93,6 +98,7 @@ export interface LockSettings {
   readonly reentrant: boolean
   readonly refuseDeadlock: boolean
   readonly label: string
+  readonly aliveIf: (() => boolean | Promise<boolean>) | null
   readonly onState: ((state: HoldState, held: Held) => void) | null
   readonly onWanted: ((held: Held) => void) | null
 }
@@ -111,6 +117,7 @@ const DEFAULTS: LockSettings = Object.freeze({
   reentrant: true,
   refuseDeadlock: false,
   label: '',
+  aliveIf: null,
   onState: null,
   onWanted: null,
 })
@@ -144,6 +151,7 @@ function settle(given: Record<string, unknown>, base: LockSettings, traits: Trai
     reentrant: pick('reentrant', (v) => checkBoolean('reentrant', v)),
     refuseDeadlock: pick('refuseDeadlock', (v) => checkBoolean('refuseDeadlock', v)),
     label: pick('label', (v) => checkText('label', v, 200)),
+    aliveIf: pick('aliveIf', (v) => checkFunction('aliveIf', v as NonNullable<LockSettings['aliveIf']>)),
     onState: pick('onState', (v) => checkFunction('onState', v as NonNullable<LockSettings['onState']>)),
     onWanted: pick('onWanted', (v) => checkFunction('onWanted', v as NonNullable<LockSettings['onWanted']>)),
   }
@@ -155,6 +163,9 @@ function settle(given: Record<string, unknown>, base: LockSettings, traits: Trai
     throw new UnsupportedError(
       `${option} can't be kept on this store: its places end with their leave. ${traits.safety}`,
     )
+  }
+  if (settings.aliveIf !== null && !settings.renew) {
+    throw new UsageError('aliveIf does not go with renew: false: there is no renewal that it could stop')
   }
   if (settings.keepMs > 0) checkKept(settings, traits)
   if (settings.onWanted !== null) checkWanted('onWanted', settings, traits)
@@ -172,7 +183,9 @@ function checkKeep(keep: unknown): number {
 /** A kept lock must be renewed, be shared by the callers of the process, and hear of others that want it. */
 function checkKept(settings: LockSettings, traits: Traits): void {
   checkWanted('keep', settings, traits)
-  const against = settings.minHoldMs > 0 ? 'minHoldMs' : settings.fairness === 'strict' ? "fairness 'strict'" : null
+  const { minHoldMs, fairness, aliveIf } = settings
+  const strict = fairness === 'strict' ? "fairness 'strict'" : null
+  const against = minHoldMs > 0 ? 'minHoldMs' : aliveIf === null ? strict : 'aliveIf'
   if (against !== null) throw new UsageError(`keep does not go with ${against}: leave one of them out`)
 }
 

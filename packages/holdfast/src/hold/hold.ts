@@ -11,6 +11,7 @@ import type { HoldState } from './held.ts'
 import type { Lease, LeaseListener } from '../acquire/lease.ts'
 import type { Cancel } from '../contract/runtime.ts'
 import type { Spec } from '../acquire/spec.ts'
+import { AliveWatch } from '../acquire/alive-watch.ts'
 import { WantedWatch } from '../acquire/wanted.ts'
 
 /** Who gave the hold out, and takes it back. */
@@ -42,6 +43,7 @@ export class Hold implements LeaseListener {
   /** Set once somebody wants to know whether others wait. */
   #wantedWatch: WantedWatch | null = null
   #isWanted = false
+  readonly #aliveWatch: AliveWatch | null
 
   constructor(core: Core, issuer: Issuer, spec: Spec, lease: Lease, counter: number, owner: object | symbol | null) {
     this.#core = core
@@ -57,6 +59,8 @@ export class Hold implements LeaseListener {
       this.#cancelMax = core.runtime.after(maxHoldMs, () => this.#giveUp(maxHoldMs), false)
     }
     if (spec.settings.onWanted !== null) this.heed()
+    const { aliveIf } = spec.settings
+    this.#aliveWatch = aliveIf === null ? null : new AliveWatch(core, lease, aliveIf)
   }
 
   /** Whether the store has said, since somebody heeds, that others wait. */
@@ -227,6 +231,7 @@ export class Hold implements LeaseListener {
     }
     if (this.#state !== 'at-risk') return
     this.#state = 'held'
+    this.#core.atRisk--
     this.#tell('held')
   }
 
@@ -239,6 +244,7 @@ export class Hold implements LeaseListener {
       channels['at-risk'].publish({ ...source, lock: name, token, remainingMs, error })
     }
     this.#state = 'at-risk'
+    this.#core.atRisk++
     this.#tell('at-risk')
   }
 
@@ -277,7 +283,9 @@ export class Hold implements LeaseListener {
   }
 
   #end(): void {
+    if (this.#state === 'at-risk') this.#core.atRisk--
     this.#state = 'ended'
+    this.#aliveWatch?.end()
     this.#cancelMax?.()
     this.#wantedWatch?.end()
     if (this.owner !== null) this.#core.owners.forget(this)
