@@ -9,12 +9,16 @@ import type { WorkerHeartbeat } from './acquire/heartbeat.ts'
 import type { Lock } from './acquire/lock.ts'
 import {
   type HoldfastOptions,
+  type InstanceSettings,
   type LockOptions,
   type LockSettings,
   resolveInstance,
   resolveLock,
 } from './contract/options.ts'
 import type { Driver, LineView, Traits } from './contract/driver.ts'
+import { History, type HistoryEntry } from './history/history.ts'
+import { Reporting } from './history/report.ts'
+import { UsageError } from './contract/errors.ts'
 import { checkHealth, type Health, type HealthOptions } from './health.ts'
 import { type Barrier, StoreBarrier } from './kit/barrier.ts'
 import { type Cell, StoreCell } from './kit/cell.ts'
@@ -77,6 +81,11 @@ export interface Holdfast extends AsyncDisposable {
    * With `now` others are served at once, and two may act at the same time. Answers how many places were broken.
    */
   break(name: string, options?: { readonly now?: boolean }): Promise<number>
+  /**
+   * What happened to a lock, or to all of this instance, as this process saw it, the oldest first. UsageError without
+   * `history` in the options.
+   */
+  history(name?: string): HistoryEntry[]
   /** Whether locks can be had and kept now, for readiness probes. Settles within `timeoutMs` (default 1 000). */
   health(options?: HealthOptions): Promise<Health>
   /** Makes the schema on SQL servers; does nothing elsewhere. */
@@ -92,11 +101,18 @@ class Instance implements Holdfast {
   readonly #core: Core
   readonly #settings: LockSettings
   readonly #closers: Closers = new Set()
+  readonly #history: History | null
   #closing: Promise<void> | null = null
 
-  constructor(core: Core, settings: LockSettings) {
+  constructor(core: Core, { lock, history, report }: InstanceSettings) {
     this.#core = core
-    this.#settings = settings
+    this.#settings = lock
+    this.#history = history === 0 ? null : new History(core.runtime, core.source, history)
+    if (this.#history !== null) core.onClosed(() => this.#history?.close())
+    if (report) {
+      const reporting = new Reporting(core, lock.label)
+      core.onClosed(() => reporting.close())
+    }
   }
 
   get traits(): Traits {
@@ -204,6 +220,12 @@ class Instance implements Holdfast {
     return holders
   }
 
+  history(name?: string): HistoryEntry[] {
+    if (this.#history === null)
+      throw new UsageError('nothing is remembered: open it with holdfast(store, { history: true })')
+    return this.#history.read(name === undefined ? null : checkName('a lock name', name))
+  }
+
   health(options?: HealthOptions): Promise<Health> {
     return checkHealth(this.#core, options)
   }
@@ -237,7 +259,7 @@ class Instance implements Holdfast {
 export function makeInstance(driver: Driver, options: HoldfastOptions): Holdfast {
   const settings = resolveInstance(options, driver.traits)
   const core = new Core(driver, options.runtime ?? system, settings.connectTimeoutMs, hasWorker(driver) ? driver : null)
-  return new Instance(core, settings.lock)
+  return new Instance(core, settings)
 }
 
 /** Whether the driver lives in a thread of its own, and renews there. */

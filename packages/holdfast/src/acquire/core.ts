@@ -39,6 +39,7 @@ export class Core {
   /** The queues of one caller each. */
   readonly #alone = new Set<Callers>()
   #closed: Promise<void> | null = null
+  readonly #onClosed: (() => void)[] = []
 
   constructor(driver: Driver, runtime: Runtime, connectTimeoutMs: number, worker: WorkerHeartbeat | null = null) {
     this.driver = driver
@@ -117,6 +118,11 @@ export class Core {
     return this.#closed
   }
 
+  /** Called when all that was held has been given back: what hears of that must hear it. */
+  onClosed(fn: () => void): void {
+    this.#onClosed.push(fn)
+  }
+
   async #close(): Promise<void> {
     const error = this.closedError()
     this.isClosing = true
@@ -129,6 +135,7 @@ export class Core {
     await Promise.all(leaving)
     await this.cleanup.close()
     this.heartbeat.close()
+    for (const fn of this.#onClosed) fn()
     await this.driver.close()
   }
 }

@@ -58,7 +58,9 @@ export class Waiter {
     this.#request = nextRequest()
     if (!channels.requested.hasSubscribers) return
     const { spec, wish } = this
-    channels.requested.publish({ ...spec.source, lock: spec.name, request: this.#request, waitMs: wish.waitMs })
+    const { source, name, weight, capacity } = spec
+    const { waitMs } = wish
+    channels.requested.publish({ ...source, lock: name, request: this.#request, waitMs, weight, capacity })
   }
 
   /** Which request it is, for those who listen; one that began unheard gets its number now. */

@@ -10,6 +10,7 @@ const COMMANDS: CommandLine['commands'] = {
   once: () => import('./once.ts'),
   ls: () => import('./ls.ts'),
   show: () => import('./show.ts'),
+  why: () => import('./why.ts'),
   deadlocks: () => import('./deadlocks.ts'),
   break: () => import('./break.ts'),
   limit: () => import('./limit.ts'),
@@ -30,6 +31,7 @@ Usage: holdfast COMMAND …
   once NAME --every 1h -- program …  runs a program once per period, on whichever machine
   ls [PREFIX]              lists locks with their holders and waiters
   show NAME                shows the holders and the waiters of a lock
+  why NAME                 says why a lock is not free, and what happened to it lately
   deadlocks                finds processes that wait for each other in a circle
   break NAME               force-releases a lock
   limit NAME --rate 10/1s  takes from a rate limit, and maybe runs a program

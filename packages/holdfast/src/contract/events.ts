@@ -28,6 +28,9 @@ export interface RequestEvent extends LockEvent {
 export interface RequestedEvent extends RequestEvent {
   /** How long the caller is ready to wait; 0 is one try. */
   readonly waitMs: number
+  /** How much of the lock it wants, and how much there is: 1 of 1 for a mutex. */
+  readonly weight: number
+  readonly capacity: number
 }
 
 /** A caller has to wait; again, when it goes on waiting elsewhere. */

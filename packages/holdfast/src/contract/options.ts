@@ -70,6 +70,12 @@ export interface HoldfastOptions extends LockOptions {
   readonly heartbeat?: 'main' | 'worker'
   /** How long a worker goes on for a silent main thread. Default 60 000; 1 000 to 86 400 000. */
   readonly silenceMs?: number
+  /**
+   * How many events of its locks the instance remembers for `history()`. Default 0; true is 1 000; 1 to 100 000.
+   */
+  readonly history?: boolean | number
+  /** Write a small report into the store, for `holdfast why` and the console. Default false. See docs/events.md. */
+  readonly report?: boolean
   /** Clocks, timers and randomness, for tests. Default: the real ones. */
   readonly runtime?: Runtime
 }
@@ -123,7 +129,16 @@ const DEFAULTS: LockSettings = Object.freeze({
 })
 
 const LOCK_KEYS = Object.keys(DEFAULTS).map((key) => (key === 'keepMs' ? 'keep' : key))
-const INSTANCE_KEYS = [...LOCK_KEYS, 'prefix', 'connectTimeoutMs', 'heartbeat', 'silenceMs', 'runtime']
+const INSTANCE_KEYS = [
+  ...LOCK_KEYS,
+  'prefix',
+  'connectTimeoutMs',
+  'heartbeat',
+  'silenceMs',
+  'history',
+  'report',
+  'runtime',
+]
 const ACQUIRE_KEYS = ['waitMs', 'signal', 'owner']
 
 export function resolveLock(given: LockOptions | undefined, base: LockSettings, traits: Traits): LockSettings {
@@ -198,9 +213,13 @@ export function checkWanted(what: string, { renew }: LockSettings, { push, safet
 export interface InstanceSettings {
   readonly lock: LockSettings
   readonly connectTimeoutMs: number
+  /** 0: nothing is remembered. */
+  readonly history: number
+  readonly report: boolean
 }
 
 const CONNECT_TIMEOUT_MS = 5_000
+const HISTORY_SIZE = 1_000
 
 /** Checks all that can be checked before a driver exists; a lease is checked against the store's minimum afterwards. */
 export function checkInstanceOptions(options: HoldfastOptions): void {
@@ -210,6 +229,10 @@ export function checkInstanceOptions(options: HoldfastOptions): void {
   }
   if (given.connectTimeoutMs !== undefined) checkWhole('connectTimeoutMs', given.connectTimeoutMs, 1, 600_000)
   if (given.silenceMs !== undefined) checkWhole('silenceMs', given.silenceMs, 1_000, TTL_MS_MAX)
+  if (given.report !== undefined) checkBoolean('report', given.report)
+  if (given.history !== undefined && typeof given.history !== 'boolean') {
+    checkWhole('history', given.history, 1, 100_000)
+  }
   if (given.heartbeat !== undefined) checkOneOf('heartbeat', given.heartbeat, ['main', 'worker'])
   settle(pickKeys(given, LOCK_KEYS), DEFAULTS, ANY_STORE)
 }
@@ -219,6 +242,8 @@ export function resolveInstance(options: HoldfastOptions, traits: Traits): Insta
   return {
     lock: settle(pickKeys(options as Record<string, unknown>, LOCK_KEYS), DEFAULTS, traits),
     connectTimeoutMs: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
+    history: options.history === true ? HISTORY_SIZE : options.history === false ? 0 : (options.history ?? 0),
+    report: options.report ?? false,
   }
 }
 

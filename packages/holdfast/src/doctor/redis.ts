@@ -124,17 +124,26 @@ async function checkSentinels(chart: Chart, { hosts, master, tls }: Topology, ur
   }
 }
 
+/** As pairs in a row, or as a map, by the protocol of the connection. */
 function fields(reply: unknown): Map<string, string> {
-  if (!Array.isArray(reply)) return new Map(Object.entries(reply as Record<string, string>))
-  const pairs = reply.flatMap((key, i) =>
-    i % 2 === 0 ? [[String(key), String(reply[i + 1])] as [string, string]] : [],
+  if (reply instanceof Map) return new Map([...reply].map(([key, value]) => [String(key), String(value)]))
+  const flat = Array.isArray(reply) ? reply : Object.entries(reply as object).flat()
+  return new Map(
+    flat.flatMap((key, i): [string, string][] => (i % 2 === 0 ? [[String(key), String(flat[i + 1])]] : [])),
   )
-  return new Map(pairs)
 }
 
 function checkQuorum(chart: Chart, sentinels: number, quorum: number): void {
   const found = `${sentinels} Sentinels, of which ${quorum} must agree that the primary is down`
   const majority = Math.floor(sentinels / 2) + 1
+  if (Number.isNaN(sentinels + quorum)) {
+    chart.unknown(
+      'redis.sentinel',
+      'the Sentinel says neither quorum nor how many others there are',
+      'ask SENTINEL MASTER',
+    )
+    return
+  }
   if (sentinels < 3) {
     chart.warning(
       'redis.sentinel',

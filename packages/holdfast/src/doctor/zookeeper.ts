@@ -26,6 +26,11 @@ export async function checkZookeeper(chart: Chart, url: StoreUrl): Promise<void>
         chart.unknown('zookeeper.server', `${where} does not answer srvr`, todo)
         return
       }
+      if (/not currently serving/.test(said)) {
+        const why = 'it has no leader that it could follow: a majority of the ensemble must be there'
+        chart.warning('zookeeper.server', `${where} does not serve`, why, 'start the others, and look into its log')
+        continue
+      }
       checkVersion(chart, where, /Zookeeper version: (\S+)/.exec(said)?.[1] ?? '')
       if (!asked) checkConf(chart, /Mode: (\w+)/.exec(said)?.[1] ?? '', await say(server, 'conf'), url, todo)
       asked = true

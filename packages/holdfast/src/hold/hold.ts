@@ -94,9 +94,11 @@ export class Hold implements LeaseListener {
   /** The same for a place that was taken in one step with others, or adopted: only now it is known that it was had. */
   beginUnasked(): void {
     if (!channels.requested.hasSubscribers && !channels.acquired.hasSubscribers) return
-    const { source, name } = this.spec
+    const { source, name, weight, capacity } = this.spec
     const request = nextRequest()
-    if (channels.requested.hasSubscribers) channels.requested.publish({ ...source, lock: name, request, waitMs: 0 })
+    if (channels.requested.hasSubscribers) {
+      channels.requested.publish({ ...source, lock: name, request, waitMs: 0, weight, capacity })
+    }
     if (channels.acquired.hasSubscribers) this.begin(request, this.lease.sinceMonoMs, 0)
   }
 
