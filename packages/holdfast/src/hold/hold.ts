@@ -85,10 +85,11 @@ export class Hold implements LeaseListener {
 
   /** Tells those who listen that a caller holds from now on, and for how long that caller has waited. */
   begin(request: number, askedAtMs: number, counter: number): void {
-    const { source, name } = this.spec
+    const { source, name: lock } = this.spec
+    const { store, instance } = source
     const waitedMs = this.#core.runtime.now() - askedAtMs
     const by = counter === 0 ? 'store' : 'process'
-    channels.acquired.publish({ ...source, lock: name, request, token: this.token, waitedMs, by })
+    channels.acquired.publish({ store, instance, lock, request, token: this.token, waitedMs, by })
   }
 
   /** The same for a place that was taken in one step with others, or adopted: only now it is known that it was had. */
@@ -295,8 +296,9 @@ export class Hold implements LeaseListener {
 
   #tellReleased(holder: Handle | null): void {
     if (!channels.released.hasSubscribers) return
-    const { source, name } = this.spec
-    channels.released.publish({ ...source, lock: name, token: this.token, heldMs: this.#heldMs(holder) })
+    const { source, name: lock } = this.spec
+    const { store, instance } = source
+    channels.released.publish({ store, instance, lock, token: this.token, heldMs: this.#heldMs(holder) })
   }
 
   #tell(state: HoldState): void {
