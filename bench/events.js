@@ -5,8 +5,8 @@
 import { execFileSync } from 'node:child_process'
 import { channel } from 'node:diagnostics_channel'
 import { fileURLToPath } from 'node:url'
-import { holdfast } from '../packages/holdfast/dist/index.js'
-import { prometheusMetrics } from '../packages/holdfast/dist/prometheus.js'
+import { holdfast } from 'holdfast'
+import { prometheusMetrics } from 'holdfast/prometheus'
 
 const PAIRS = 20_000
 const ROUNDS = 25
