@@ -111,7 +111,7 @@ export async function setting(ask: Ask, name: string): Promise<string | null> {
   try {
     const reply = await ask(['CONFIG', 'GET', name])
     if (Array.isArray(reply)) return String(reply[1] ?? '')
-    return reply instanceof Map ? String(reply.get(name) ?? '') : String((reply as Record<string, unknown>)[name] ?? '')
+    return reply instanceof Map ? String(reply.get(name) ?? '') : ((reply as Record<string, string>)[name] ?? '')
   } catch (error) {
     if (isForbidden(error)) return null
     throw error

@@ -54,7 +54,7 @@ export async function checkRedlock(chart: Chart, url: StoreUrl): Promise<void> {
 
 async function deploymentOf(ask: Ask, prefix: string): Promise<string | null> {
   const text = await ask(['GET', `${prefix}:redlock:servers`])
-  return text === null ? null : (readDeployment(String(text).slice(TIME_LENGTH))?.id ?? null)
+  return typeof text === 'string' ? (readDeployment(text.slice(TIME_LENGTH))?.id ?? null) : null
 }
 
 const VOTES = 'the votes of servers that are one and the same are one vote: its loss is the loss of a majority'

@@ -115,7 +115,7 @@ export class History {
 export function entryOf(event: HistoryKind, told: Told, runtime: Pick<Runtime, 'now' | 'wallNow'>): HistoryEntry {
   const { lock, request, token, waitedMs, heldMs, waitMs, weight, capacity, by, where, reason, error } = told
   const ms = heldMs ?? waitedMs
-  const why = reason ?? (error === undefined ? undefined : error instanceof Error ? error.message : String(error))
+  const why = reason ?? (error === undefined ? undefined : error instanceof Error ? error.message : 'no reason given')
   const from = by ?? where
   return {
     atMs: runtime.wallNow(),

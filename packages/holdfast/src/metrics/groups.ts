@@ -51,7 +51,7 @@ export class Groups {
 
   #make(name: string): string {
     try {
-      return String(this.#groupOf(name)).slice(0, GROUP_LENGTH_MAX)
+      return this.#groupOf(name).slice(0, GROUP_LENGTH_MAX)
     } catch {
       // A metric that is named wrongly is worth less than the lock that it measures.
       return OTHER

@@ -81,7 +81,7 @@ class Registry {
     const id = Object.values(labels).join('\u0000')
     let series = all.get(id)
     if (series === undefined) {
-      const counts = isHistogram ? new Array<number>(BUCKETS_S.length + 1).fill(0) : null
+      const counts = isHistogram ? [...BUCKETS_S.map(() => 0), 0] : null
       series = { labels: written(labels), value: 0, counts }
       all.set(id, series)
     }

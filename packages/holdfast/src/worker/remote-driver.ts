@@ -8,7 +8,6 @@ import type {
   Demand,
   Driver,
   Entry,
-  Instant,
   LineView,
   Place,
   Stop,

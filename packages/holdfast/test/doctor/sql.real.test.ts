@@ -1,6 +1,6 @@
 /** PostgreSQL and MariaDB, configured wrongly, each in one way. */
 import { createConnection } from 'mysql2/promise'
-import pg from 'pg'
+import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { holdfast } from '../../src/index.ts'
 import { requireServers, skipped } from '../../../holdfast-lab/src/testbed/require.ts'
@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => bed?.close())
 
 async function psql(sql: string): Promise<void> {
-  const client = new pg.Client({ connectionString: postgres.url })
+  const client = new Client({ connectionString: postgres.url })
   await client.connect()
   await client.query(sql)
   await client.end()

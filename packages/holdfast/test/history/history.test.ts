@@ -76,7 +76,7 @@ test('a trace has a bar for each wait and each hold, where it was', async () => 
     }[]
   }
   const names = traceEvents.filter(({ ph }) => ph === 'M').map(({ args }) => args.name)
-  expect(names.toSorted()).toEqual(['m: hold', 'm: wait', 'web (h:7)'])
+  expect(names.toSorted((a = '', b = '') => a.localeCompare(b))).toEqual(['m: hold', 'm: wait', 'web (h:7)'])
   const waits = traceEvents.filter(({ name, ph }) => ph === 'X' && name === 'wait: acquired')
   expect(waits.length).toBe(2)
   const long = waits[1]
@@ -104,14 +104,14 @@ async function played(): Promise<HistoryEntry[]> {
 
 test('the torture checker judges what a process saw, and sees a violation in it', async () => {
   const entries = await played()
-  const process_ = { host: 'h', pid: 7, ttlMs: 600 }
-  const fine = judge(parseHistory(Buffer.from(toTortureHistory({ ...process_, entries }))))
+  const subject = { host: 'h', pid: 7, ttlMs: 600 }
+  const fine = judge(parseHistory(Buffer.from(toTortureHistory({ ...subject, entries }))))
   expect(fine.violations).toEqual([])
   expect(fine.counts.granted).toBe(6)
   // The same with the first release of the mutex left out until its end: two hold at once.
   const at = entries.findIndex(({ event, lock }) => event === 'released' && lock === 'm')
   const late = { ...(entries[at] as HistoryEntry), monoMs: (entries.at(-1)?.monoMs ?? 0) + 1 }
   const forged = [...entries.slice(0, at), ...entries.slice(at + 1), late]
-  const wrong = judge(parseHistory(Buffer.from(toTortureHistory({ ...process_, entries: forged }))))
+  const wrong = judge(parseHistory(Buffer.from(toTortureHistory({ ...subject, entries: forged }))))
   expect(wrong.violations.length).toBeGreaterThan(0)
 })
