@@ -12,10 +12,18 @@ const ENTRIES = fileURLToPath(new URL('entries.json', import.meta.url))
 /** @param {Record<string, string>} entries */
 export function exportsOf(entries) {
   const exported = Object.fromEntries(
-    Object.keys(entries).map((name) => [name === 'index' ? '.' : `./${name}`, formsOf(name)]),
+    Object.keys(entries).map((name) => [subpathOf(name), formsOf(name)]),
   )
   const exports = { ...exported, './worker': './dist/worker.cjs', './package.json': './package.json' }
   return { exports, write: () => write(exports) }
+}
+
+/**
+ * What stands for another package is below `compat/`; its files are not in a folder of their own.
+ * @param {string} name
+ */
+function subpathOf(name) {
+  return name === 'index' ? '.' : `./${name.replace(/^compat-/, 'compat/')}`
 }
 
 /** @param {string} name */

@@ -3,6 +3,7 @@
  * For bundles: with `holdfast/ioredis` a third of what `holdfast` weighs.
  */
 import type { Driver } from './contract/driver.ts'
+import { UsageError } from './contract/errors.ts'
 import type { HoldfastOptions } from './contract/options.ts'
 import { checkDriver } from './given-driver.ts'
 import { Instance, type Locks } from './instance.ts'
@@ -25,5 +26,8 @@ export type { UpgradeHeld, UpgradeLock } from './locks/upgrade.ts'
  * @param driver what a factory of one of the subpaths has made, such as `ioredis(client)` of `holdfast/ioredis`.
  */
 export function holdfast(driver: Driver, options: HoldfastOptions = {}): Locks {
+  for (const kit of ['history', 'report'] as const) {
+    if (options[kit]) throw new UsageError(`holdfast/core has no ${kit}: import holdfast from 'holdfast' for it`)
+  }
   return new Instance(checkDriver(driver, options), options)
 }

@@ -1,7 +1,11 @@
 /** An open instance: the locks of one store, and the kit. */
 import { checkName } from './contract/check.ts'
 import type { Driver } from './contract/driver.ts'
+import { UsageError } from './contract/errors.ts'
 import type { HoldfastOptions, LockOptions } from './contract/options.ts'
+import { checkHealth, type Health, type HealthOptions } from './health.ts'
+import { History, type HistoryEntry } from './history/history.ts'
+import { Reporting } from './history/report.ts'
 import { Instance, type Locks } from './instance.ts'
 import { type Barrier, StoreBarrier } from './kit/barrier.ts'
 import { type Cell, StoreCell } from './kit/cell.ts'
@@ -33,12 +37,32 @@ export interface Holdfast extends Locks {
   ids(options?: IdsOptions): Ids
   /** Increasing numbers, taken from the store a range at a time. */
   segments(name: string, options?: SegmentsOptions): Segments
+  /**
+   * What happened to a lock, or to all of this instance, as this process saw it, the oldest first. UsageError without
+   * `history` in the options.
+   */
+  history(name?: string): HistoryEntry[]
+  /** Whether locks can be had and kept now, for readiness probes. Settles within `timeoutMs` (default 1 000). */
+  health(options?: HealthOptions): Promise<Health>
 }
 
 /** The kit makes names of its own from these: shorter than a line's. */
 const KIT_NAME_BYTES = 200
 
 class KitInstance extends Instance implements Holdfast {
+  readonly #history: History | null
+
+  constructor(driver: Driver, options: HoldfastOptions) {
+    super(driver, options)
+    const { core, settings } = this
+    this.#history = settings.history === 0 ? null : new History(core.runtime, core.source, settings.history)
+    if (this.#history !== null) core.onClosed(() => this.#history?.close())
+    if (settings.report) {
+      const reporting = new Reporting(core, settings.lock.label)
+      core.onClosed(() => reporting.close())
+    }
+  }
+
   once(name: string, options: OnceOptions): Once {
     const { lock, own } = splitOnce(options)
     return new ScheduledOnce(this.core, checkName('the name of a job', name), own, this.resolve(lock), this.closers)
@@ -83,6 +107,16 @@ class KitInstance extends Instance implements Holdfast {
     checkName('the name of segments', name, KIT_NAME_BYTES)
     this.core.assertOpen()
     return new StoreSegments(this.core, name, options, this.closers)
+  }
+
+  history(name?: string): HistoryEntry[] {
+    if (this.#history === null)
+      throw new UsageError('nothing is remembered: open it with holdfast(store, { history: true })')
+    return this.#history.read(name === undefined ? null : checkName('a lock name', name))
+  }
+
+  health(options?: HealthOptions): Promise<Health> {
+    return checkHealth(this.core, options)
   }
 }
 

@@ -13,10 +13,12 @@ export type {
   GoneEvent,
   LimitedEvent,
   LockEvent,
+  LossCause,
   LostEvent,
   ReleasedEvent,
   RenewedEvent,
   RequestedEvent,
+  RequestEvent,
   ResignedEvent,
   WaitingEvent,
 } from './contract/events.ts'
@@ -25,6 +27,9 @@ export type { Lock } from './acquire/lock.ts'
 export type { AcquireOptions, HoldfastOptions, LockOptions } from './contract/options.ts'
 export type { Cancel, Runtime } from './contract/runtime.ts'
 export type * from './contract/driver.ts'
+export type { HistoryEntry, HistoryKind } from './history/history.ts'
+export type { Blocker, Report, ReportedEvent, Reporter } from './history/report.ts'
+export type { Health, HealthOptions } from './health.ts'
 export type { Holdfast } from './holdfast.ts'
 export type { Locks } from './instance.ts'
 export { holdfast, type StoreClient } from './open.ts'

@@ -1,18 +1,19 @@
 /** An open instance with its locks, and without the kit: what `holdfast/core` gives. */
 import { Core } from './acquire/core.ts'
 import type { WorkerHeartbeat } from './acquire/heartbeat.ts'
+import { shownLine } from './acquire/holders.ts'
 import type { Lock } from './acquire/lock.ts'
 import { checkBoolean, checkKeys, checkName, checkText } from './contract/check.ts'
-import type { Driver, LineView, PlaceView, Traits } from './contract/driver.ts'
+import type { Driver, LineView, Traits } from './contract/driver.ts'
 import { channels } from './contract/events.ts'
 import {
   type HoldfastOptions,
+  type InstanceSettings,
   type LockOptions,
   type LockSettings,
   resolveInstance,
   resolveLock,
 } from './contract/options.ts'
-import { ISSUES_PER_PLACE } from './hold/credential.ts'
 import { adopt } from './hold/handing-on.ts'
 import type { Held } from './hold/held.ts'
 import type { Closers } from './kit/closers.ts'
@@ -56,15 +57,14 @@ export interface Locks extends AsyncDisposable {
 
 export class Instance implements Locks {
   protected readonly core: Core
-  protected readonly settings: LockSettings
+  protected readonly settings: InstanceSettings
   protected readonly closers: Closers = new Set()
   #closing: Promise<void> | null = null
 
   constructor(driver: Driver, options: HoldfastOptions) {
-    const settings = resolveInstance(options, driver.traits)
+    this.settings = resolveInstance(options, driver.traits)
     const worker = hasWorker(driver) ? driver : null
-    this.core = new Core(driver, options.runtime ?? system, settings.connectTimeoutMs, worker)
-    this.settings = settings.lock
+    this.core = new Core(driver, options.runtime ?? system, this.settings.connectTimeoutMs, worker)
   }
 
   get traits(): Traits {
@@ -100,14 +100,14 @@ export class Instance implements Locks {
 
   async adopt(text: string): Promise<Held> {
     this.core.assertOpen()
-    return adopt(this.core, text, this.settings)
+    return adopt(this.core, text, this.settings.lock)
   }
 
   async *list(options?: { readonly prefix?: string }): AsyncGenerator<LineView> {
     const { prefix = '' } = checkKeys('list options', options, ['prefix'])
     this.core.assertOpen()
     for await (const line of this.core.driver.list(checkText('prefix', prefix, 512))) {
-      yield { ...line, holders: line.holders.map(asHeldToken), waiters: line.waiters.map(asHeldToken) }
+      yield shownLine(line)
     }
   }
 
@@ -148,16 +148,8 @@ export class Instance implements Locks {
 
   protected resolve(options: LockOptions | undefined): LockSettings {
     this.core.assertOpen()
-    return resolveLock(options, this.settings, this.core.driver.traits)
+    return resolveLock(options, this.settings.lock, this.core.driver.traits)
   }
-}
-
-/** What people see compares with `held.token`: the first issue of the place. */
-function asHeldToken(place: PlaceView): PlaceView {
-  const { holds } = place
-  const token = place.token * ISSUES_PER_PLACE
-  if (holds === undefined) return { ...place, token }
-  return { ...place, token, holds: holds.map((held) => ({ ...held, token: held.token * ISSUES_PER_PLACE })) }
 }
 
 /** Whether the driver lives in a thread of its own, and renews there. */

@@ -14,8 +14,17 @@ export interface StoreUrl {
   readonly settings: Readonly<Record<string, string>>
 }
 
-const NUMBERS = ['ttlMs', 'maxHoldMs', 'minHoldMs', 'lockDelayMs', 'handovers', 'connectTimeoutMs', 'silenceMs']
-const BOOLEANS = ['renew', 'reentrant', 'refuseDeadlock']
+const NUMBERS = [
+  'history',
+  'ttlMs',
+  'maxHoldMs',
+  'minHoldMs',
+  'lockDelayMs',
+  'handovers',
+  'connectTimeoutMs',
+  'silenceMs',
+]
+const BOOLEANS = ['report', 'renew', 'reentrant', 'refuseDeadlock']
 const TEXTS = ['fairness', 'label', 'prefix', 'heartbeat']
 const KEYS = [...NUMBERS, ...BOOLEANS, ...TEXTS]
 

@@ -13,7 +13,6 @@ import {
   UnsupportedError,
   UsageError,
 } from '../contract/errors.ts'
-import { channels } from '../contract/events.ts'
 import { Lease, type LeaseListener } from './lease.ts'
 import type { Cancel } from '../contract/runtime.ts'
 import type { Spec } from './spec.ts'
@@ -24,8 +23,8 @@ export interface Applicant {
   granted(lease: Lease): void
   /** There was no room, and nobody wanted to wait. */
   refused(): void
-  /** The store has answered, and others are in front. Told with every answer that says so. */
-  blocked(): void
+  /** The store has answered, and so much is in front. Told with every answer that says so; `first`: not before. */
+  blocked(ahead: number, first: boolean): void
   failed(error: HoldfastError): void
 }
 
@@ -176,12 +175,9 @@ export class Acquisition implements LeaseListener {
     if (recheckMs !== null && recheckMs < lease.term.renewMs) {
       this.#cancelTimer = this.#core.runtime.after(recheckMs + 1, () => this.#core.heartbeat.look(lease), true)
     }
-    if (!this.#isBlocked && channels.waiting.hasSubscribers) {
-      const { source, name } = this.#spec
-      channels.waiting.publish({ ...source, lock: name, position: place.ahead, where: 'store' })
-    }
+    const isFirst = !this.#isBlocked
     this.#isBlocked = true
-    this.#applicant.blocked()
+    this.#applicant.blocked(place.ahead, isFirst)
   }
 
   woke(push: Push | undefined): void {

@@ -28,6 +28,8 @@ export class Core {
   readonly connectTimeoutMs: number
   /** Who speaks, in every event. */
   readonly source: EventSource
+  /** How many holds have a lease whose renewal failed, and which still runs. */
+  atRisk = 0
   /** Set with the first call of close(). */
   isClosing = false
   /** The queues that may be shared, by key and name. */
@@ -37,6 +39,7 @@ export class Core {
   /** The queues of one caller each. */
   readonly #alone = new Set<Callers>()
   #closed: Promise<void> | null = null
+  readonly #onClosed: (() => void)[] = []
 
   constructor(driver: Driver, runtime: Runtime, connectTimeoutMs: number, worker: WorkerHeartbeat | null = null) {
     this.driver = driver
@@ -115,6 +118,11 @@ export class Core {
     return this.#closed
   }
 
+  /** Called when all that was held has been given back: what hears of that must hear it. */
+  onClosed(fn: () => void): void {
+    this.#onClosed.push(fn)
+  }
+
   async #close(): Promise<void> {
     const error = this.closedError()
     this.isClosing = true
@@ -127,6 +135,7 @@ export class Core {
     await Promise.all(leaving)
     await this.cleanup.close()
     this.heartbeat.close()
+    for (const fn of this.#onClosed) fn()
     await this.driver.close()
   }
 }

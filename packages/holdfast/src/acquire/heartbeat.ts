@@ -3,7 +3,7 @@
  * A renewal only moves a deadline; whether it fails or hangs, the deadline is met by this process's own clock.
  */
 import type { Entry, Instant, Place } from '../contract/driver.ts'
-import { channels, type EventSource } from '../contract/events.ts'
+import { channels, type EventSource, type LossCause } from '../contract/events.ts'
 import { type Lease, type LeaseList, LeaseTerm } from './lease.ts'
 import type { Cancel, Runtime } from '../contract/runtime.ts'
 
@@ -12,7 +12,7 @@ export type Touch = (entries: readonly Entry[]) => Promise<(Place | null)[]>
 /** Another thread that renews places while this one is blocked, and what it has learned of them. */
 export interface WorkerHeartbeat {
   /** Its last renewal of the place, as instants of this thread; or why it gave the place up. null: nothing to tell. */
-  latest(id: string): { readonly since: Instant } | { readonly gone: string } | null
+  latest(id: string): { readonly since: Instant } | { readonly gone: string; readonly cause: LossCause } | null
   /** The place is kept from now on: renew it if this thread does not. */
   keep(id: string): void
   /** The place is a fixed lease from now on. */
@@ -32,6 +32,8 @@ export class Heartbeat {
   readonly #worker: WorkerHeartbeat | null
   readonly #terms = new Map<number, LeaseTerm>()
   readonly #looks = new Set<Lease>()
+  /** When the store last answered a heartbeat. */
+  answeredAtMs: number | null = null
   #awaited = 0
   #cancel: Cancel | null = null
   #firesAt = Number.POSITIVE_INFINITY
@@ -135,7 +137,7 @@ export class Heartbeat {
     if (latest === null) return
     const { list } = lease
     if ('gone' in latest) {
-      lease.goneReason = latest.gone
+      lease.gone = { reason: latest.gone, cause: latest.cause }
     } else if (latest.since.monoMs <= lease.sinceMonoMs) {
       return
     }
@@ -288,6 +290,7 @@ export class Heartbeat {
 
   #answered(batch: readonly Lease[], places: readonly (Place | null)[]): void {
     if (this.#closed) return
+    this.answeredAtMs = this.#runtime.now()
     let next = Number.POSITIVE_INFINITY
     for (const [i, lease] of batch.entries()) {
       lease.busy = false
@@ -295,13 +298,13 @@ export class Heartbeat {
       if (lease.list === null) continue
       const place = places[i]
       if (place === null || place === undefined) {
-        this.#end(lease, 'its place is gone from the store')
+        this.#end(lease, 'its place is gone from the store', 'gone')
         continue
       }
       if (!lease.awaited && place.token !== lease.token) {
         // A's first enter is slow; A asks again, and holds; A's thread is blocked, and the place lapses; B holds; the
         // slow enter arrives, and makes a place under A's id; A's renewal, sent in time, finds that one.
-        this.#end(lease, 'its place is gone from the store; another one stands under its id')
+        this.#end(lease, 'its place is gone from the store; another one stands under its id', 'gone')
         continue
       }
       lease.list.remove(lease)
@@ -349,9 +352,9 @@ export class Heartbeat {
     )
   }
 
-  #end(lease: Lease, reason: string): void {
+  #end(lease: Lease, reason: string, cause: LossCause = 'lapsed'): void {
     this.remove(lease)
-    lease.listener.ended(lease.goneReason ?? reason)
+    lease.listener.ended(lease.gone?.reason ?? reason, lease.gone?.cause ?? cause)
   }
 
   /** Ends a place whose deadline a caller found passed before the timer could fire. */

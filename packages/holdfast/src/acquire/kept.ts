@@ -60,7 +60,7 @@ export class KeptPlace implements LeaseListener {
     diagnostics.failed(this.lease.entry.line, error)
   }
 
-  ended(_reason: string): void {
+  ended(): void {
     this.#letGo(this, false)
   }
 

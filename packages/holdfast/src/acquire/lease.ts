@@ -3,6 +3,7 @@
  */
 import type { Entry, Place, Push, Stop, Wake } from '../contract/driver.ts'
 import { renewMs, usableMs } from '../contract/validity.ts'
+import type { LossCause } from '../contract/events.ts'
 import type { Spec } from './spec.ts'
 
 /** Whoever the place serves at the moment: an acquisition while the place waits, a hold once the place is granted. */
@@ -12,7 +13,7 @@ export interface LeaseListener {
   /** The store could not be asked. The place may still live. */
   risked(error: unknown): void
   /** The place is gone, or must be taken to be: its deadline has passed. */
-  ended(reason: string): void
+  ended(reason: string, cause: LossCause): void
   /** The store says that something has changed. */
   woke(push: Push | undefined): void
 }
@@ -37,7 +38,7 @@ export class Lease {
   /** A request to enter got no answer: the request may still be on its way, and arrive after the place was left. */
   doubted = false
   /** Why the thread that renews has given the place up, if that thread has. */
-  goneReason: string | null = null
+  gone: { readonly reason: string; readonly cause: LossCause } | null = null
   /** Ends the driver's watch on this place. */
   stop: Stop | null = null
 

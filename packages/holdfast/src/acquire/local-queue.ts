@@ -92,7 +92,9 @@ export class LocalQueue implements Callers, Applicant, Issuer {
       else this.#try(waiter)
       return
     }
-    if (isBusy && channels.waiting.hasSubscribers) this.#tellWaiting()
+    if (isBusy && channels.waiting.hasSubscribers) {
+      waiter.tellWaiting('process', this.#waiters.count + (this.#hold === null ? 0 : 1))
+    }
     this.#waiters.push(waiter)
     if (wish.signal !== null || wish.waitMs !== Number.POSITIVE_INFINITY) {
       waiter.arm((why) => this.#gaveUp(waiter, why))
@@ -105,7 +107,7 @@ export class LocalQueue implements Callers, Applicant, Issuer {
     this.#firstGrantAt = lease.sinceMonoMs
     const hold = new Hold(this.#core, this, this.#spec, lease, counter, owner)
     this.#hold = hold
-    hold.begin(lease.sinceMonoMs, 0)
+    hold.beginUnasked()
     if (owner !== null) this.#core.owners.remember(hold)
     return new Handle(hold, this.#spec, null)
   }
@@ -124,7 +126,8 @@ export class LocalQueue implements Callers, Applicant, Issuer {
     this.#refuseTries()
   }
 
-  blocked(): void {
+  blocked(ahead: number, first: boolean): void {
+    if (first && channels.waiting.hasSubscribers) this.#waiters.first?.tellWaiting('store', ahead)
     if (this.#tries === null) return
     this.#refuseTries()
     this.#cancelUnwanted()
@@ -243,7 +246,7 @@ export class LocalQueue implements Callers, Applicant, Issuer {
     const { spec, wish } = waiter
     const hold = new Hold(this.#core, this, spec, lease, counter, wish.owner)
     this.#hold = hold
-    if (channels.acquired.hasSubscribers) hold.begin(waiter.sinceMs(lease.sinceMonoMs), counter)
+    if (channels.acquired.hasSubscribers) hold.begin(waiter.request, waiter.sinceMs(lease.sinceMonoMs), counter)
     if (wish.owner !== null) this.#core.owners.remember(hold)
     waiter.resolve(new Handle(hold, spec, null))
   }
@@ -284,11 +287,6 @@ export class LocalQueue implements Callers, Applicant, Issuer {
     this.#acquisition.cancel()
     this.#acquisition = null
     if (this.#hold === null) this.#rest()
-  }
-
-  #tellWaiting(): void {
-    const { source, name } = this.#spec
-    channels.waiting.publish({ ...source, lock: name, position: this.#waiters.count + 1, where: 'process' })
   }
 
   #rest(): void {

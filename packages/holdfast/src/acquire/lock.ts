@@ -153,10 +153,12 @@ export class LineLock implements Lock {
         const holds = this.#held(wish.owner)
         if (holds.length > 0) {
           const entangled = this.#entangled(spec, wish, holds, resolve, reject)
+          entangled.ask()
           core.queueOf(entangled.spec, wish.owner).add(entangled)
           return
         }
       }
+      waiter.ask()
       this.#queueOf(waiter).add(waiter)
     })
   }

@@ -4,6 +4,7 @@
  * writer X that waits behind the reader, and a reader R behind X, wait for it as they did before.
  */
 import { type Entry, isGranted, type Place } from '../contract/driver.ts'
+import type { LossCause } from '../contract/events.ts'
 import type { Core } from './core.ts'
 import { diagnostics } from '../contract/events.ts'
 import { StoreUnreachableError, UnsupportedError } from '../contract/errors.ts'
@@ -126,8 +127,8 @@ export class Raise implements LeaseListener {
     this.#hold.risked(error)
   }
 
-  ended(reason: string): void {
-    this.#hold.ended(reason)
+  ended(reason: string, cause: LossCause): void {
+    this.#hold.ended(reason, cause)
     this.#wake()
   }
 

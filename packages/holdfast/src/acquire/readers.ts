@@ -181,6 +181,8 @@ class ReaderGroup implements Applicant, Issuer {
       } else {
         this.#waiters.push(waiter)
         this.#arm(waiter)
+        // They wait for what the group waits for: the store has said so, and does not say how much is in front now.
+        if (channels.waiting.hasSubscribers) waiter.tellWaiting('process', this.#waiters.count - 1)
       }
     }
   }
@@ -201,11 +203,17 @@ class ReaderGroup implements Applicant, Issuer {
   }
 
   #issue(hold: Hold, waiter: Waiter): void {
-    if (channels.acquired.hasSubscribers) hold.begin(waiter.sinceMs(hold.lease.sinceMonoMs), 0)
-    waiter.resolve(new Handle(hold, waiter.spec, null))
+    if (channels.acquired.hasSubscribers) hold.begin(waiter.request, waiter.sinceMs(hold.lease.sinceMonoMs), 0)
+    const handle = new Handle(hold, waiter.spec, null)
+    // Readers of one place come one by one: how long this one has held is its own.
+    if (channels.released.hasSubscribers || channels.lost.hasSubscribers) handle.sinceMs = this.#core.runtime.now()
+    waiter.resolve(handle)
   }
 
-  blocked(): void {
+  blocked(ahead: number, first: boolean): void {
+    if (first && channels.waiting.hasSubscribers) {
+      for (let waiter = this.#waiters.first; waiter !== null; waiter = waiter.next) waiter.tellWaiting('store', ahead)
+    }
     this.#answered()
   }
 

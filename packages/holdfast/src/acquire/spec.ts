@@ -29,8 +29,9 @@ export function makeSpec(
   value?: string,
 ): Spec {
   const texts = textsOf(runtime, settings, value)
-  const shares =
-    settings.fairness === 'local' && settings.minHoldMs === 0 && value === undefined && sharable(line, settings)
+  // With aliveIf a lease may be renewed no more: it is nobody's to hand on.
+  const isAlone = settings.fairness !== 'local' || settings.minHoldMs > 0 || settings.aliveIf !== null
+  const shares = !isAlone && value === undefined && sharable(line, settings)
   const { name, mode, weight, capacity } = line
   return {
     name,

@@ -5,7 +5,8 @@ import { onAbort } from '../contract/aborts.ts'
 import type { Handle } from '../hold/handle.ts'
 import type { Wish } from '../contract/options.ts'
 import { AcquireTimeoutError } from '../contract/errors.ts'
-import { channels, type GoneEvent } from '../contract/events.ts'
+import { channels, type GoneEvent, nextRequest } from '../contract/events.ts'
+import { holdersOf } from './holders.ts'
 import type { Cancel } from '../contract/runtime.ts'
 import type { Core } from './core.ts'
 import type { Spec } from './spec.ts'
@@ -19,8 +20,9 @@ export class Waiter {
   /** Whether the caller lets go by itself, at the end of the work given to `using`. */
   readonly scoped: boolean
   settled = false
-  /** Known only while somebody listens. */
-  readonly askedAtMs: number | null
+  /** Since when the caller waits, and which request that is. Both are known only while somebody listens. */
+  #askedAtMs: number | null = null
+  #request = 0
   // The marks of the list that the waiter stands in.
   list: WaiterList | null = null
   prev: Waiter | null = null
@@ -47,15 +49,39 @@ export class Waiter {
     this.#core = core
     this.#resolve = resolve
     this.#reject = reject
-    this.askedAtMs = areWaitsWatched() ? core.runtime.now() : null
-    if (channels.requested.hasSubscribers) {
-      channels.requested.publish({ ...spec.source, lock: spec.name, waitMs: wish.waitMs })
-    }
+  }
+
+  /** The caller enters a queue: from here on those who listen are told. A caller that enters its own hold again does not. */
+  ask(): void {
+    if (this.#request !== 0 || !areRequestsWatched()) return
+    this.#askedAtMs = this.#core.runtime.now()
+    this.#request = nextRequest()
+    if (!channels.requested.hasSubscribers) return
+    const { spec, wish } = this
+    // Written out here and elsewhere: to spread the source cost more than all else about an event.
+    const { source, name: lock, weight, capacity } = spec
+    const { store, instance } = source
+    const { waitMs } = wish
+    channels.requested.publish({ store, instance, lock, request: this.#request, waitMs, weight, capacity })
+  }
+
+  /** Which request it is, for those who listen; one that began unheard gets its number now. */
+  get request(): number {
+    if (this.#request === 0) this.#request = nextRequest()
+    return this.#request
   }
 
   /** Since when the caller waits, if that was noted. */
   sinceMs(otherwise: number): number {
-    return this.askedAtMs ?? otherwise
+    return this.#askedAtMs ?? otherwise
+  }
+
+  /** Tells those who listen that others are in front. */
+  tellWaiting(where: 'store' | 'process', position: number): void {
+    const { source, name: lock } = this.spec
+    const { store, instance } = source
+    const holders = (): ReturnType<typeof holdersOf> => holdersOf(this.#core.driver, lock)
+    channels.waiting.publish({ store, instance, lock, request: this.request, position, where, holders })
   }
 
   /** Arms the time limit and the signal. A waiter that changes queues keeps its first time limit. */
@@ -74,7 +100,8 @@ export class Waiter {
 
   resolve(handle: Handle | null): void {
     this.#settle()
-    if (handle === null && channels.refused.hasSubscribers) channels.refused.publish(this.#gone())
+    if (handle === null && this.#request !== 0 && channels.refused.hasSubscribers)
+      channels.refused.publish(this.#gone())
     this.#resolve(handle)
   }
 
@@ -89,11 +116,12 @@ export class Waiter {
     this.#settle()
     const reason = this.#giveUp?.(why)
     if (why === 'time') this.#tellFailed(reason)
-    else if (channels.aborted.hasSubscribers) channels.aborted.publish(this.#gone())
+    else if (this.#request !== 0 && channels.aborted.hasSubscribers) channels.aborted.publish(this.#gone())
     this.#reject(reason)
   }
 
   #tellFailed(error: unknown): void {
+    if (this.#request === 0) return
     if (error instanceof AcquireTimeoutError) {
       if (channels['timed-out'].hasSubscribers) channels['timed-out'].publish(this.#gone())
     } else if (channels.failed.hasSubscribers) {
@@ -103,7 +131,9 @@ export class Waiter {
 
   #gone(): GoneEvent {
     const now = this.#core.runtime.now()
-    return { ...this.spec.source, lock: this.spec.name, waitedMs: now - this.sinceMs(now) }
+    const { source, name: lock } = this.spec
+    const { store, instance } = source
+    return { store, instance, lock, request: this.#request, waitedMs: now - this.sinceMs(now) }
   }
 
   #settle(): void {
@@ -114,10 +144,12 @@ export class Waiter {
   }
 }
 
-/** Whether anybody wants to know how a wait ended: only then the time of its beginning is noted. */
-function areWaitsWatched(): boolean {
+/** Whether anybody listens to any part of a request: only then its number and the time of its beginning are noted. */
+function areRequestsWatched(): boolean {
   return (
+    channels.requested.hasSubscribers ||
     channels.acquired.hasSubscribers ||
+    channels.waiting.hasSubscribers ||
     channels.refused.hasSubscribers ||
     channels['timed-out'].hasSubscribers ||
     channels.aborted.hasSubscribers ||

@@ -10,10 +10,12 @@ const COMMANDS: CommandLine['commands'] = {
   once: () => import('./once.ts'),
   ls: () => import('./ls.ts'),
   show: () => import('./show.ts'),
+  why: () => import('./why.ts'),
   deadlocks: () => import('./deadlocks.ts'),
   break: () => import('./break.ts'),
   limit: () => import('./limit.ts'),
   id: () => import('./id.ts'),
+  doctor: () => import('./doctor.ts'),
   migrate: () => import('./migrate.ts'),
   ui: () => commandOf('holdfast-console', 'ui'),
   torture: () => commandOf('holdfast-lab', 'torture'),
@@ -30,11 +32,13 @@ Usage: holdfast COMMAND …
   once NAME --every 1h -- program …  runs a program once per period, on whichever machine
   ls [PREFIX]              lists locks with their holders and waiters
   show NAME                shows the holders and the waiters of a lock
+  why NAME                 says why a lock is not free, and what happened to it lately
   deadlocks                finds processes that wait for each other in a circle
   break NAME               force-releases a lock
   ui                       shows locks, holders and waiters on a live page
   limit NAME --rate 10/1s  takes from a rate limit, and maybe runs a program
   id                       makes an id that no other process makes
+  doctor                   says what is dangerous for locks about a store as it is configured
   migrate                  makes the tables of a store on PostgreSQL, MySQL or MariaDB
   torture --spawn KIND     puts locks through harsh conditions, and judges what came of it
   lab [NAME]               shows on real servers how well-known locks break, and what Holdfast does instead

@@ -86,7 +86,7 @@ function weight(value: number, capacity: number): string {
   return value === READERS_MAX ? 'write' : 'read'
 }
 
-export function who(place: PlaceView): string {
+export function who(place: Pick<PlaceView, 'host' | 'pid' | 'label'>): string {
   const process = `${place.host === '' ? '?' : place.host}:${place.pid === 0 ? '?' : place.pid}`
   return place.label === '' ? process : `${place.label} (${process})`
 }

@@ -3,6 +3,7 @@
  * while nobody listens. docs/events.md is the reference.
  */
 import { channel } from 'node:diagnostics_channel'
+import type { PlaceView } from './driver.ts'
 
 /** Where an event comes from. */
 export interface EventSource {
@@ -17,29 +18,40 @@ export interface LockEvent extends EventSource {
   readonly lock: string
 }
 
-/** A caller asks for a lock. */
-export interface RequestedEvent extends LockEvent {
-  /** How long the caller is ready to wait; 0 is one try. */
-  readonly waitMs: number
+/** What every event about one caller's request says. */
+export interface RequestEvent extends LockEvent {
+  /** Counts the requests of this process, from 1. The same in all events of one request. */
+  readonly request: number
 }
 
-/** A caller has to wait. */
-export interface WaitingEvent extends LockEvent {
+/** A caller asks for a lock. Ends with exactly one of acquired, refused, timed-out, aborted, failed. */
+export interface RequestedEvent extends RequestEvent {
+  /** How long the caller is ready to wait; 0 is one try. */
+  readonly waitMs: number
+  /** How much of the lock it wants, and how much there is: 1 of 1 for a mutex. */
+  readonly weight: number
+  readonly capacity: number
+}
+
+/** A caller has to wait; again, when it goes on waiting elsewhere. */
+export interface WaitingEvent extends RequestEvent {
   /** In the store: the weight of all in front. In this process: how many callers are in front. */
   readonly position: number
   readonly where: 'store' | 'process'
+  /** Asks the store who holds the lock now; empty: nobody does any more. Rejects while the store does not answer. */
+  holders(): Promise<readonly PlaceView[]>
 }
 
-/** A hold begins; once for a hold and all its re-entries. */
-export interface AcquiredEvent extends LockEvent {
+/** A hold begins; once for a hold and all its re-entries. Ends with exactly one of released, lost. */
+export interface AcquiredEvent extends RequestEvent {
   readonly token: bigint
   readonly waitedMs: number
-  /** `store`: the store gave it. `process`: another caller of this process handed it over, without asking the store. */
+  /** `store`: the store gave it. `process`: it was here already, and was handed over without asking the store. */
   readonly by: 'store' | 'process'
 }
 
 /** A caller has gone without the lock. */
-export interface GoneEvent extends LockEvent {
+export interface GoneEvent extends RequestEvent {
   readonly waitedMs: number
 }
 
@@ -64,10 +76,19 @@ export interface AtRiskEvent extends LockEvent {
   readonly error: unknown
 }
 
+/**
+ * Why a hold was lost. `lapsed`: its lease ran out by this process's own clock. `gone`: the store says so; somebody broke
+ * the lock, or the lease ran out there. `max-hold`: after `maxHoldMs`. `not-alive`: `aliveIf` said no. `silent`: the worker
+ * gave up a thread that was blocked for longer than `silenceMs`.
+ */
+export type LossCause = 'lapsed' | 'gone' | 'max-hold' | 'not-alive' | 'silent'
+
 /** A hold ended without being released. */
 export interface LostEvent extends LockEvent {
   readonly token: bigint
   readonly heldMs: number
+  readonly cause: LossCause
+  /** The same for people, with what is known. */
   readonly reason: string
 }
 
@@ -109,6 +130,8 @@ export interface LimitedEvent extends EventSource {
 export interface FenceRefusedEvent {
   /** What the guard protects. */
   readonly resource: string
+  /** The lock whose token was given. */
+  readonly lock: string
   readonly given: bigint
   readonly newest: bigint
 }
@@ -165,6 +188,13 @@ export const channels: { readonly [K in keyof Events]: EventChannel<Events[K]> }
   limited: channel('holdfast:limited'),
   'fence-refused': channel('holdfast:fence-refused'),
   error: channel('holdfast:error'),
+}
+
+let requests = 0
+
+/** The number of a request that somebody listens to. */
+export function nextRequest(): number {
+  return ++requests
 }
 
 export const diagnostics = {

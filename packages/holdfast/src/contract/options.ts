@@ -44,6 +44,11 @@ export interface LockOptions {
    * false.
    */
   readonly refuseDeadlock?: boolean
+  /**
+   * Asked six times in a lease while the lock is held. Says no, fails, or gives no answer for a sixth of `ttlMs`: the lease
+   * is renewed no more, and the hold is lost when it ends, at the latest after 4/3 of `ttlMs`. Default: not asked.
+   */
+  readonly aliveIf?: () => boolean | Promise<boolean>
   /** Shown to people beside host and pid. Default ''; at most 200 bytes. */
   readonly label?: string
   /** Told once for each hold, when somebody else waits for the lock. See `held.wanted`. */
@@ -65,6 +70,12 @@ export interface HoldfastOptions extends LockOptions {
   readonly heartbeat?: 'main' | 'worker'
   /** How long a worker goes on for a silent main thread. Default 60 000; 1 000 to 86 400 000. */
   readonly silenceMs?: number
+  /**
+   * How many events of its locks the instance remembers for `history()`. Default 0; true is 1 000; 1 to 100 000.
+   */
+  readonly history?: boolean | number
+  /** Write a small report into the store, for `holdfast why` and the console. Default false. See docs/events.md. */
+  readonly report?: boolean
   /** Clocks, timers and randomness, for tests. Default: the real ones. */
   readonly runtime?: Runtime
 }
@@ -93,6 +104,7 @@ export interface LockSettings {
   readonly reentrant: boolean
   readonly refuseDeadlock: boolean
   readonly label: string
+  readonly aliveIf: (() => boolean | Promise<boolean>) | null
   readonly onState: ((state: HoldState, held: Held) => void) | null
   readonly onWanted: ((held: Held) => void) | null
 }
@@ -112,12 +124,22 @@ const DEFAULTS: LockSettings = Object.freeze({
   reentrant: true,
   refuseDeadlock: false,
   label: '',
+  aliveIf: null,
   onState: null,
   onWanted: null,
 })
 
 const LOCK_KEYS = Object.keys(DEFAULTS).map((key) => (key === 'keepMs' ? 'keep' : key))
-const INSTANCE_KEYS = [...LOCK_KEYS, 'prefix', 'connectTimeoutMs', 'heartbeat', 'silenceMs', 'runtime']
+const INSTANCE_KEYS = [
+  ...LOCK_KEYS,
+  'prefix',
+  'connectTimeoutMs',
+  'heartbeat',
+  'silenceMs',
+  'history',
+  'report',
+  'runtime',
+]
 const ACQUIRE_KEYS = ['waitMs', 'signal', 'owner']
 
 export function resolveLock(given: LockOptions | undefined, base: LockSettings, traits: Traits): LockSettings {
@@ -145,6 +167,7 @@ function settle(given: Record<string, unknown>, base: LockSettings, traits: Trai
     reentrant: pick('reentrant', (v) => checkBoolean('reentrant', v)),
     refuseDeadlock: pick('refuseDeadlock', (v) => checkBoolean('refuseDeadlock', v)),
     label: pick('label', (v) => checkText('label', v, 200)),
+    aliveIf: pick('aliveIf', (v) => checkFunction('aliveIf', v as NonNullable<LockSettings['aliveIf']>)),
     onState: pick('onState', (v) => checkFunction('onState', v as NonNullable<LockSettings['onState']>)),
     onWanted: pick('onWanted', (v) => checkFunction('onWanted', v as NonNullable<LockSettings['onWanted']>)),
   }
@@ -156,6 +179,9 @@ function settle(given: Record<string, unknown>, base: LockSettings, traits: Trai
     throw new UnsupportedError(
       `${option} can't be kept on this store: its places end with their leave. ${traits.safety}`,
     )
+  }
+  if (settings.aliveIf !== null && !settings.renew) {
+    throw new UsageError('aliveIf does not go with renew: false: there is no renewal that it could stop')
   }
   if (settings.keepMs > 0) checkKept(settings, traits)
   if (settings.onWanted !== null) checkWanted('onWanted', settings, traits)
@@ -173,7 +199,9 @@ function checkKeep(keep: unknown): number {
 /** A kept lock must be renewed, be shared by the callers of the process, and hear of others that want it. */
 function checkKept(settings: LockSettings, traits: Traits): void {
   checkWanted('keep', settings, traits)
-  const against = settings.minHoldMs > 0 ? 'minHoldMs' : settings.fairness === 'strict' ? "fairness 'strict'" : null
+  const { minHoldMs, fairness, aliveIf } = settings
+  const strict = fairness === 'strict' ? "fairness 'strict'" : null
+  const against = minHoldMs > 0 ? 'minHoldMs' : aliveIf === null ? strict : 'aliveIf'
   if (against !== null) throw new UsageError(`keep does not go with ${against}: leave one of them out`)
 }
 
@@ -186,9 +214,13 @@ export function checkWanted(what: string, { renew }: LockSettings, { push, safet
 export interface InstanceSettings {
   readonly lock: LockSettings
   readonly connectTimeoutMs: number
+  /** 0: nothing is remembered. */
+  readonly history: number
+  readonly report: boolean
 }
 
 const CONNECT_TIMEOUT_MS = 5_000
+const HISTORY_SIZE = 1_000
 
 /** Checks all that can be checked before a driver exists; a lease is checked against the store's minimum afterwards. */
 export function checkInstanceOptions(options: HoldfastOptions): void {
@@ -198,6 +230,10 @@ export function checkInstanceOptions(options: HoldfastOptions): void {
   }
   if (given.connectTimeoutMs !== undefined) checkWhole('connectTimeoutMs', given.connectTimeoutMs, 1, 600_000)
   if (given.silenceMs !== undefined) checkWhole('silenceMs', given.silenceMs, 1_000, TTL_MS_MAX)
+  if (given.report !== undefined) checkBoolean('report', given.report)
+  if (given.history !== undefined && typeof given.history !== 'boolean') {
+    checkWhole('history', given.history, 1, 100_000)
+  }
   if (given.heartbeat !== undefined) checkOneOf('heartbeat', given.heartbeat, ['main', 'worker'])
   settle(pickKeys(given, LOCK_KEYS), DEFAULTS, ANY_STORE)
 }
@@ -207,6 +243,8 @@ export function resolveInstance(options: HoldfastOptions, traits: Traits): Insta
   return {
     lock: settle(pickKeys(options as Record<string, unknown>, LOCK_KEYS), DEFAULTS, traits),
     connectTimeoutMs: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
+    history: options.history === true ? HISTORY_SIZE : options.history === false ? 0 : (options.history ?? 0),
+    report: options.report ?? false,
   }
 }
 

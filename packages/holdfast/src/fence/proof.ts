@@ -1,6 +1,7 @@
 /** What a guard compares: the token of an exclusive hold, and a name of its place. */
 import { checkName, shown } from '../contract/check.ts'
 import type { Credential } from '../hold/credential.ts'
+import { channels } from '../contract/events.ts'
 import { StaleTokenError, UnsupportedError, UsageError } from '../contract/errors.ts'
 import type { Held } from '../hold/held.ts'
 
@@ -95,6 +96,8 @@ function decode(text: string): string | null {
 /** The refusal: by a newer token, or by an equal one of another place (a store that lost its data may give one twice). */
 export function staleToken(resource: string, proof: Proof, newest: bigint): StaleTokenError {
   const { line, token: given } = proof
+  if (channels['fence-refused'].hasSubscribers)
+    channels['fence-refused'].publish({ resource, lock: line, given, newest })
   const reason = given === newest ? 'was seen from another holder' : `is stale: ${newest} was seen`
   return new StaleTokenError(`${JSON.stringify(resource)}: token ${given} of line ${JSON.stringify(line)} ${reason}`, {
     line,

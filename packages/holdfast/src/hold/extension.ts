@@ -49,9 +49,10 @@ export async function extend(core: Core, hold: Hold, ms: number): Promise<void> 
     const place = await insist(core, runtime.now() + heartbeat.leftMs(lease), ask)
     // Read after the old deadline, the answer may be older than the next holder: the clock is asked first.
     if (!hold.live) return
-    if (place === null) {
+    // Another token is another place: the first has lapsed, and a late enter of its id has come (see heartbeat.ts).
+    if (place === null || place.token !== lease.token) {
       heartbeat.remove(lease)
-      hold.ended('its place is gone from the store')
+      hold.ended('its place is gone from the store', 'gone')
       return
     }
     isOurs = true

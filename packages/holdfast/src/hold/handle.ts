@@ -14,6 +14,8 @@ export class Handle implements Held {
   #wanted: AbortController | null = null
   #releasing: Promise<boolean> | null = null
   #released = false
+  /** Since when this handle holds, if it shares its place with others and somebody listens. */
+  sinceMs: number | null = null
 
   /** `onReleased` is called when this handle ends in any way. */
   constructor(hold: Hold, spec: Spec, onReleased: (() => void) | null) {

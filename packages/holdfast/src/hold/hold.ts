@@ -2,7 +2,7 @@
 import type { Place, Push } from '../contract/driver.ts'
 import type { Core } from '../acquire/core.ts'
 import { type Credential, ISSUES_PER_PLACE, placeDigest } from './credential.ts'
-import { channels, diagnostics } from '../contract/events.ts'
+import { channels, diagnostics, type LossCause, nextRequest } from '../contract/events.ts'
 import { LockLostError, NotHeldError, UsageError } from '../contract/errors.ts'
 import { checkWanted } from '../contract/options.ts'
 import type { Handle } from './handle.ts'
@@ -12,6 +12,7 @@ import type { HoldState } from './held.ts'
 import type { Lease, LeaseListener } from '../acquire/lease.ts'
 import type { Cancel } from '../contract/runtime.ts'
 import type { Spec } from '../acquire/spec.ts'
+import { AliveWatch } from '../acquire/alive-watch.ts'
 import { WantedWatch } from '../acquire/wanted.ts'
 
 /** Who gave the hold out, and takes it back. */
@@ -45,6 +46,7 @@ export class Hold implements LeaseListener {
   #isWanted = false
   /** One extension at a time: each counts from the lease that the one before has left. */
   #extending: Promise<void> = Promise.resolve()
+  readonly #aliveWatch: AliveWatch | null
 
   constructor(core: Core, issuer: Issuer, spec: Spec, lease: Lease, counter: number, owner: object | symbol | null) {
     this.#core = core
@@ -60,6 +62,8 @@ export class Hold implements LeaseListener {
       this.#cancelMax = core.runtime.after(maxHoldMs, () => this.#giveUp(maxHoldMs), false)
     }
     if (spec.settings.onWanted !== null) this.heed()
+    const { aliveIf } = spec.settings
+    this.#aliveWatch = aliveIf === null ? null : new AliveWatch(core, lease, aliveIf)
   }
 
   /** Whether the store has said, since somebody heeds, that others wait. */
@@ -83,17 +87,33 @@ export class Hold implements LeaseListener {
   }
 
   /** Tells those who listen that a caller holds from now on, and for how long that caller has waited. */
-  begin(askedAtMs: number, counter: number): void {
-    if (!channels.acquired.hasSubscribers) return
-    const { source, name } = this.spec
+  begin(request: number, askedAtMs: number, counter: number): void {
+    const { source, name: lock } = this.spec
+    const { store, instance } = source
     const waitedMs = this.#core.runtime.now() - askedAtMs
     const by = counter === 0 ? 'store' : 'process'
-    channels.acquired.publish({ ...source, lock: name, token: this.token, waitedMs, by })
+    channels.acquired.publish({ store, instance, lock, request, token: this.token, waitedMs, by })
   }
 
-  /** How long the place has been held by whoever has this hold. */
-  get #heldMs(): number {
-    return this.#core.runtime.now() - this.#grantedAt
+  /** The same for a place that was taken in one step with others, or adopted: only now it is known that it was had. */
+  beginUnasked(): void {
+    if (!channels.requested.hasSubscribers && !channels.acquired.hasSubscribers) return
+    const { source, name, weight, capacity } = this.spec
+    const request = nextRequest()
+    if (channels.requested.hasSubscribers) {
+      channels.requested.publish({ ...source, lock: name, request, waitMs: 0, weight, capacity })
+    }
+    if (channels.acquired.hasSubscribers) this.begin(request, this.lease.sinceMonoMs, 0)
+  }
+
+  /** How long the place has been held by whoever has this hold, or this one of the readers that share it. */
+  #heldMs(holder: Handle | null): number {
+    return this.#core.runtime.now() - (holder?.sinceMs ?? this.#grantedAt)
+  }
+
+  /** Those for whom a hold began: one, or each of the readers that share it. */
+  #holders(): readonly (Handle | null)[] {
+    return this.#isShared ? this.#handles().filter(({ isNested }) => !isNested) : [this.#first]
   }
 
   get #isShared(): boolean {
@@ -173,7 +193,7 @@ export class Hold implements LeaseListener {
       if (this.#first !== null) this.#others?.delete(this.#first)
     }
     // Readers that share the place come and go one by one; who has entered its own hold again does not.
-    if (this.#first === null || (this.#isShared && !handle.isNested)) this.#tellReleased()
+    if (this.#first === null || (this.#isShared && !handle.isNested)) this.#tellReleased(handle)
     if (this.#first !== null) return OURS
     this.#end()
     return this.#issuer.takeBack(this)
@@ -209,7 +229,7 @@ export class Hold implements LeaseListener {
       throw new UsageError(message, { line: this.spec.name })
     }
     this.#end()
-    this.#tellReleased()
+    this.#tellReleased(this.#first)
     this.#core.heartbeat.remove(this.lease)
     this.lease.unwatch()
     this.#issuer.forget(this)
@@ -225,7 +245,7 @@ export class Hold implements LeaseListener {
   /** Ends without a loss, for all handles at once: the instance is being closed. */
   close(): void {
     this.#end()
-    this.#tellReleased()
+    for (const holder of this.#holders()) this.#tellReleased(holder)
     for (const handle of this.#handles()) handle.closed()
   }
 
@@ -236,6 +256,7 @@ export class Hold implements LeaseListener {
     }
     if (this.#state !== 'at-risk') return
     this.#state = 'held'
+    this.#core.atRisk--
     this.#tell('held')
   }
 
@@ -248,11 +269,12 @@ export class Hold implements LeaseListener {
       channels['at-risk'].publish({ ...source, lock: name, token, remainingMs, error })
     }
     this.#state = 'at-risk'
+    this.#core.atRisk++
     this.#tell('at-risk')
   }
 
-  ended(reason: string): void {
-    this.#lose(reason)
+  ended(reason: string, cause: LossCause): void {
+    this.#lose(reason, cause)
   }
 
   woke(_push: Push | undefined): void {
@@ -262,10 +284,10 @@ export class Hold implements LeaseListener {
   #giveUp(maxHoldMs: number): void {
     if (this.#state === 'ended') return
     this.#core.heartbeat.remove(this.lease)
-    this.#lose(`it was held for maxHoldMs, ${maxHoldMs} ms`)
+    this.#lose(`it was held for maxHoldMs, ${maxHoldMs} ms`, 'max-hold')
   }
 
-  #lose(reason: string): void {
+  #lose(reason: string, cause: LossCause): void {
     if (this.#state === 'ended') return
     const { name } = this.spec
     this.#end()
@@ -275,23 +297,30 @@ export class Hold implements LeaseListener {
     this.lease.unwatch()
     this.#core.cleanup.drop(this.lease, Math.max(this.lingerMs, this.spec.settings.lockDelayMs))
     if (channels.lost.hasSubscribers) {
-      channels.lost.publish({ ...this.spec.source, lock: name, token: this.token, heldMs: this.#heldMs, reason })
+      const { source } = this.spec
+      for (const holder of this.#holders()) {
+        const heldMs = this.#heldMs(holder)
+        channels.lost.publish({ ...source, lock: name, token: this.token, heldMs, cause, reason })
+      }
     }
     this.#issuer.forget(this)
     for (const handle of this.#handles()) handle.lost(this.#loss)
   }
 
   #end(): void {
+    if (this.#state === 'at-risk') this.#core.atRisk--
     this.#state = 'ended'
+    this.#aliveWatch?.end()
     this.#cancelMax?.()
     this.#wantedWatch?.end()
     if (this.owner !== null) this.#core.owners.forget(this)
   }
 
-  #tellReleased(): void {
+  #tellReleased(holder: Handle | null): void {
     if (!channels.released.hasSubscribers) return
-    const { source, name } = this.spec
-    channels.released.publish({ ...source, lock: name, token: this.token, heldMs: this.#heldMs })
+    const { source, name: lock } = this.spec
+    const { store, instance } = source
+    channels.released.publish({ store, instance, lock, token: this.token, heldMs: this.#heldMs(holder) })
   }
 
   #tell(state: HoldState): void {

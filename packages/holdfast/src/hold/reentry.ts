@@ -103,7 +103,10 @@ export class Context {
       }
       // The hold it waited inside is over: it stands in line like everybody else.
       if (this.#core.isClosing) waiter.reject(this.#core.closedError())
-      else this.#core.queueOf(waiter.spec, waiter.wish.owner).add(waiter)
+      else {
+        waiter.ask()
+        this.#core.queueOf(waiter.spec, waiter.wish.owner).add(waiter)
+      }
     }
   }
 }

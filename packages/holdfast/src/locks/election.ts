@@ -7,7 +7,7 @@ import type { Core } from '../acquire/core.ts'
 import { channels, diagnostics } from '../contract/events.ts'
 import { LockLostError, NotHeldError, UsageError } from '../contract/errors.ts'
 import type { Held } from '../hold/held.ts'
-import { ISSUES_PER_PLACE } from '../hold/credential.ts'
+import { holdersOf } from '../acquire/holders.ts'
 import { LineLock, type Lock } from '../acquire/lock.ts'
 import { type AcquireOptions, type LockOptions, type LockSettings, resolveAcquire } from '../contract/options.ts'
 import { makeSpec } from '../acquire/spec.ts'
@@ -110,14 +110,10 @@ export class LineElection implements Election {
 
   async leader(): Promise<Leader | null> {
     this.#core.assertOpen()
-    for await (const line of this.#core.driver.list(this.name)) {
-      if (line.name !== this.name) continue
-      const [head] = line.holders
-      if (head === undefined) return null
-      const { value = '', token, host, pid } = head
-      return { value, token: token * ISSUES_PER_PLACE, host, pid }
-    }
-    return null
+    const [head] = await holdersOf(this.#core.driver, this.name)
+    if (head === undefined) return null
+    const { value = '', token, host, pid } = head
+    return { value, token, host, pid }
   }
 
   async *observe(options?: { readonly signal?: AbortSignal }): AsyncGenerator<Leader | null> {

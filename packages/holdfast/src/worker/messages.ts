@@ -31,6 +31,7 @@ export interface Calls {
   rename(entry: Entry, id: string): Place | null
   reweigh(entry: Entry, turn: number): Place | null
   list(prefix: string): LineView[]
+  view(line: string): LineView | null
   swap(key: string, change: Change | null): CellView
   take(key: string, demand: Demand): Taken
   break(line: string, now: boolean): number

@@ -8,7 +8,6 @@ import type {
   Demand,
   Driver,
   Entry,
-  Instant,
   LineView,
   Place,
   Stop,
@@ -41,6 +40,7 @@ export class RemoteDriver implements Driver, WorkerHeartbeat {
   readonly rename?: (entry: Entry, id: string) => Promise<Place | null>
   readonly reweigh?: (entry: Entry, turn: number) => Promise<Place | null>
   readonly take?: (key: string, demand: Demand) => Promise<Taken>
+  readonly view?: (line: string) => Promise<LineView | null>
   readonly setup?: () => Promise<void>
   readonly #worker: Worker
   readonly #alive: BigInt64Array
@@ -66,6 +66,7 @@ export class RemoteDriver implements Driver, WorkerHeartbeat {
     if (can.includes('rename')) this.rename = (entry, id) => this.#rename(entry, id)
     if (can.includes('reweigh')) this.reweigh = (entry, turn) => this.#call('reweigh', [entry, turn])
     if (can.includes('take')) this.take = (key, demand) => this.#call('take', [key, demand])
+    if (can.includes('view')) this.view = (line) => this.#call('view', [line])
     if (can.includes('setup')) this.setup = () => this.#call('setup', [])
     worker.on('message', (reply: Reply) => this.#receive(reply))
     worker.on('error', (error: Error) =>
@@ -144,13 +145,14 @@ export class RemoteDriver implements Driver, WorkerHeartbeat {
     return this.#closing
   }
 
-  latest(id: string): { readonly since: Instant } | { readonly gone: string } | null {
+  latest(id: string): ReturnType<WorkerHeartbeat['latest']> {
     const slot = this.#slots.get(id)
     if (slot === undefined) return null
     const { monoMs, wallMs, gone } = this.#renewals.read(slot)
-    if (gone === GONE.lapsed) return { gone: 'its place is gone from the store' }
+    if (gone === GONE.lapsed) return { gone: 'its place is gone from the store', cause: 'gone' }
     if (gone === GONE.silent) {
-      return { gone: `this thread was silent for more than silenceMs, ${this.#silenceMs} ms, and it was given up` }
+      const gone = `this thread was silent for more than silenceMs, ${this.#silenceMs} ms, and it was given up`
+      return { gone, cause: 'silent' }
     }
     return monoMs === 0 ? null : { since: { monoMs, wallMs } }
   }

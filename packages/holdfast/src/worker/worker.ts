@@ -113,6 +113,7 @@ class Desk {
         return driver.close()
       case 'setup':
         return driver.setup?.()
+      case 'view':
       case 'swap':
       case 'take':
       case 'break': {
@@ -200,7 +201,7 @@ async function main(port: MessagePort, settings: WorkerSettings): Promise<void> 
   const desk = new Desk(port, driver, settings, shiftMs)
   port.on('message', (request: Request) => desk.receive(request))
   const { name, traits } = driver
-  const can = (['enterAll', 'rename', 'reweigh', 'take', 'setup'] as const).filter(
+  const can = (['enterAll', 'rename', 'reweigh', 'take', 'view', 'setup'] as const).filter(
     (method) => driver[method] !== undefined,
   )
   port.postMessage({ kind: 'open', name, traits, can } satisfies Reply)

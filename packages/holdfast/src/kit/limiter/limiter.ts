@@ -1,7 +1,7 @@
 /** So many in so much time, for each key: the generic cell rate algorithm, exact, counted in the store. */
 import { checkName } from '../../contract/check.ts'
 import type { Core } from '../../acquire/core.ts'
-import { diagnostics } from '../../contract/events.ts'
+import { channels, diagnostics } from '../../contract/events.ts'
 import { AcquireTimeoutError, OutcomeUnknownError, StoreError } from '../../contract/errors.ts'
 import type { Demand, Taken } from '../../contract/driver.ts'
 import type { Closers } from '../closers.ts'
@@ -103,7 +103,8 @@ export class StoreLimiter implements Limiter {
   take(key: string, cost = 1): Promise<Outcome> {
     try {
       if (cost !== 1) checkCost(cost, this.#settings.burst)
-      return this.#try(this.#keyOf(key), cost)
+      const outcome = this.#try(this.#keyOf(key), cost)
+      return channels.limited.hasSubscribers ? outcome.then((told) => this.#tell(key, told)) : outcome
     } catch (error) {
       return Promise.reject(error)
     }
@@ -130,7 +131,7 @@ export class StoreLimiter implements Limiter {
       leave = await this.#turns.take(name, waitMs, ending)
       if (leave === null) throw this.#timedOut(key, waitMs)
       for (;;) {
-        const outcome = await this.#tryQuietly(name, cost)
+        const outcome = this.#tell(key, await this.#tryQuietly(name, cost))
         if (outcome.allowed) return outcome
         const { runtime } = this.#core
         // Nobody gives anything back: it can't come sooner.
@@ -204,6 +205,14 @@ export class StoreLimiter implements Limiter {
     const name = this.#prefix + checkName('a key of a limiter', key, KEY_BYTES_MAX)
     this.#names.set(key, name)
     return name
+  }
+
+  #tell(key: string, outcome: Outcome): Outcome {
+    if (!outcome.allowed && channels.limited.hasSubscribers) {
+      const { retryAfterMs: retryMs, shut } = outcome
+      channels.limited.publish({ ...this.#core.source, limiter: this.name, key, retryMs, shut })
+    }
+    return outcome
   }
 
   #timedOut(key: string, waitMs: number): AcquireTimeoutError {

@@ -163,6 +163,10 @@ export class RedisDriver implements Driver {
     }
   }
 
+  async view(line: string): Promise<LineView | null> {
+    return (await this.#look([line]))[0] ?? null
+  }
+
   async swap(key: string, change: Change | null): Promise<CellView> {
     const args =
       change === null

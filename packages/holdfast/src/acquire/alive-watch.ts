@@ -1,0 +1,77 @@
+/**
+ * Asks the user's health check while a lock is held. A process that hangs still renews: its heartbeat is ours, and sees
+ * nothing of the work. Once the check says no, or gives no answer, nobody renews any more, and the lease runs out.
+ */
+import { diagnostics } from '../contract/events.ts'
+import type { Cancel } from '../contract/runtime.ts'
+import type { Core } from './core.ts'
+import type { Lease } from './lease.ts'
+
+/** The check is asked this often in a lease, and has as long to answer. */
+const ASKS_PER_LEASE = 6
+
+export class AliveWatch {
+  readonly #core: Core
+  readonly #lease: Lease
+  readonly #aliveIf: () => boolean | PromiseLike<boolean>
+  readonly #periodMs: number
+  #cancel: Cancel
+  #isOver = false
+
+  constructor(core: Core, lease: Lease, aliveIf: () => boolean | PromiseLike<boolean>) {
+    this.#core = core
+    this.#lease = lease
+    this.#aliveIf = aliveIf
+    this.#periodMs = lease.ttlMs / ASKS_PER_LEASE
+    this.#cancel = core.runtime.after(this.#periodMs, () => this.#ask(), false)
+  }
+
+  end(): void {
+    this.#isOver = true
+    this.#cancel()
+  }
+
+  #ask(): void {
+    const patienceMs = Math.round(this.#periodMs)
+    this.#cancel = this.#core.runtime.after(
+      patienceMs,
+      () => this.#stop(`aliveIf gave no answer for ${patienceMs} ms`),
+      false,
+    )
+    let answer: boolean | PromiseLike<boolean>
+    try {
+      answer = this.#aliveIf()
+    } catch (error) {
+      this.#failed(error)
+      return
+    }
+    // Most answer at once: no promise is made for these.
+    if (typeof answer === 'boolean') this.#answered(answer)
+    else
+      Promise.resolve(answer).then(
+        (alive) => this.#answered(alive),
+        (error: unknown) => this.#failed(error),
+      )
+  }
+
+  #answered(alive: unknown): void {
+    if (this.#isOver) return
+    this.#cancel()
+    if (alive === true) this.#cancel = this.#core.runtime.after(this.#periodMs, () => this.#ask(), false)
+    else this.#stop('aliveIf said no')
+  }
+
+  #failed(error: unknown): void {
+    if (this.#isOver) return
+    this.#cancel()
+    diagnostics.failed(this.#lease.entry.line, error)
+    this.#stop(`aliveIf failed: ${error instanceof Error ? error.message : String(error)}`)
+  }
+
+  /** For good: who was not alive once has missed what happened meanwhile. */
+  #stop(why: string): void {
+    this.#isOver = true
+    this.#lease.gone = { reason: `${why}, and its lease was renewed no more`, cause: 'not-alive' }
+    this.#core.heartbeat.hold(this.#lease, false)
+  }
+}

@@ -1,0 +1,102 @@
+/** `holdfast/history`: a history for other programs: as a trace that Perfetto and Chrome open, and for the torture checker. */
+import type { HistoryEntry } from './history.ts'
+
+/** What `toTrace` needs of an entry: those of `hf.history()` have it, and so has `recent` of a report. */
+export type TraceEntry = Pick<HistoryEntry, 'atMs' | 'lock' | 'ms' | 'reason' | 'by'> & { readonly event: string }
+
+/** The entries of one process. */
+export interface TraceProcess {
+  readonly host: string
+  readonly pid: number
+  readonly label: string
+  readonly entries: readonly TraceEntry[]
+}
+
+const US = 1_000
+const WAITS = ['acquired', 'refused', 'timed-out', 'aborted', 'failed']
+const HOLDS = ['released', 'lost']
+
+/** Trace Event JSON: open it in ui.perfetto.dev or chrome://tracing. A row for each lock, waits and holds as bars. */
+export function toTrace(processes: readonly TraceProcess[]): string {
+  const events: object[] = []
+  for (const { host, pid, label, entries } of processes) {
+    const name = label === '' ? `${host}:${pid}` : `${label} (${host}:${pid})`
+    events.push({ ph: 'M', pid, tid: 0, name: 'process_name', args: { name } })
+    const rows = new Map<string, number>()
+    const rowOf = (text: string): number => {
+      let tid = rows.get(text)
+      if (tid === undefined) {
+        tid = rows.size + 1
+        rows.set(text, tid)
+        events.push({ ph: 'M', pid, tid, name: 'thread_name', args: { name: text } })
+      }
+      return tid
+    }
+    for (const entry of entries) events.push(...bars(entry, pid, rowOf))
+  }
+  return JSON.stringify({ displayTimeUnit: 'ms', traceEvents: events })
+}
+
+function bars(entry: TraceEntry, pid: number, rowOf: (text: string) => number): object[] {
+  const { atMs, event, lock, ms = 0, reason, by } = entry
+  const args = { lock, ...(reason === undefined ? {} : { reason }), ...(by === undefined ? {} : { by }) }
+  const kind = WAITS.includes(event) ? 'wait' : HOLDS.includes(event) ? 'hold' : null
+  if (kind === null) {
+    return [{ ph: 'i', s: 't', name: event, cat: 'holdfast', pid, tid: rowOf(`${lock}: hold`), ts: atMs * US, args }]
+  }
+  const name = kind === 'wait' ? `wait: ${event}` : `held: ${event}`
+  const tid = rowOf(`${lock}: ${kind}`)
+  return [{ ph: 'X', name, cat: 'holdfast', pid, tid, ts: (atMs - ms) * US, dur: ms * US, args }]
+}
+
+/** What a history for the checker is called after. */
+export interface CheckableProcess {
+  readonly host: string
+  readonly pid: number
+  readonly ttlMs: number
+  readonly entries: readonly HistoryEntry[]
+}
+
+const READERS_MAX = 1_000_000
+
+/**
+ * Lines for `holdfast torture check FILE`, which judges them by the laws: exclusion, tokens that rise, and so on. One process;
+ * readers that share a place have one token, and are left out, as is what began before the ring did.
+ */
+export function toTortureHistory({ host, pid, ttlMs, entries }: CheckableProcess): string {
+  const p = `${host}:${pid}`
+  const lines = new Map<string, { name: string; kind: string; capacity: number }>()
+  const asked = new Map<number, HistoryEntry>()
+  const holds = new Map<string, number>()
+  const events: object[] = []
+  for (const entry of entries) {
+    const { event, lock, request = 0, token, monoMs, capacity = 1, weight = 1 } = entry
+    const t = Math.round(monoMs * US)
+    if (event === 'requested') {
+      if (capacity === READERS_MAX && weight !== capacity) continue
+      const kind = capacity === 1 ? 'mutex' : capacity === READERS_MAX ? 'rw' : 'semaphore'
+      lines.set(lock, { name: lock, kind, capacity })
+      asked.set(request, entry)
+      // For ever is written as a day: JSON has no word for it.
+      const waitMs = Math.min(entry.waitMs ?? 0, 86_400_000)
+      events.push({ t, e: 'acquire', p, i: request, line: lock, weight, exclusive: weight === capacity, waitMs })
+    } else if (WAITS.includes(event) && asked.delete(request)) {
+      const outcome = event === 'acquired' ? 'ok' : event === 'failed' ? 'unknown' : 'fail'
+      const stamp = token === undefined ? {} : { token: String(token) }
+      events.push({ t, e: 'acquired', p, i: request, outcome, ...stamp })
+      if (event === 'acquired') holds.set(`${lock} ${token}`, request)
+    } else if (HOLDS.includes(event)) {
+      const i = holds.get(`${lock} ${token}`)
+      if (i === undefined) continue
+      holds.delete(`${lock} ${token}`)
+      if (event === 'lost') events.push({ t, e: 'lost', p, i })
+      else events.push({ t, e: 'release', p, i }, { t, e: 'released', p, i, outcome: 'ok' })
+    }
+  }
+  const first = Math.round((entries[0]?.monoMs ?? 0) * US)
+  const last = Math.round((entries.at(-1)?.monoMs ?? 0) * US)
+  const head = { t: first, e: 'run', format: 1, seed: 0, store: 'a process', versions: '', ttlMs, clients: 1 }
+  const run = { ...head, lines: [...lines.values()], fair: false, fenced: true, failoverMs: 0 }
+  const end = { t: last, e: 'phase', name: 'end' }
+  return [run, ...events, end].map((event) => `${JSON.stringify(event)}\n`).join('')
+}

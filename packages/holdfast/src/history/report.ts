@@ -1,0 +1,222 @@
+/** What a process sees, written into the store for `holdfast why` and the console; docs/events.md has its form. */
+import type { Core } from '../acquire/core.ts'
+import { diagnostics } from '../contract/events.ts'
+import { UsageError } from '../contract/errors.ts'
+import type { Cancel } from '../contract/runtime.ts'
+import type { PlaceView } from '../contract/driver.ts'
+import { StoreCell } from '../kit/cell.ts'
+import { entryOf, hearLocks, type HistoryKind } from './history.ts'
+
+/** Somebody who holds what another waits for. */
+export interface Blocker {
+  readonly host: string
+  readonly pid: number
+  readonly label: string
+}
+
+/** One event, as short as it can be. */
+export interface ReportedEvent {
+  readonly atMs: number
+  readonly event: string
+  readonly lock: string
+  readonly ms?: number
+  readonly by?: 'store' | 'process'
+  readonly reason?: string
+  readonly token?: string
+}
+
+/** The cell of one process. */
+export interface Report extends Blocker {
+  readonly v: 1
+  readonly id: string
+  readonly startedMs: number
+  readonly atMs: number
+  readonly waits: readonly {
+    readonly lock: string
+    readonly sinceMs: number
+    readonly blockedBy: readonly Blocker[] | null
+  }[]
+  readonly holds: readonly { readonly lock: string; readonly token: string; readonly sinceMs: number }[]
+  readonly recent: readonly ReportedEvent[]
+  readonly totals: Readonly<Record<string, number>>
+  readonly omitted: number
+}
+
+/** Who reports, in the list of all. */
+export interface Reporter extends Blocker {
+  readonly atMs: number
+}
+
+export const REPORTS_KEY = 'holdfast/reports'
+export const reportKey = (id: string): string => `holdfast/report/${id}`
+
+const EVERY_MS = 2_000
+const AGAIN_MS = 10_000
+const REPORT_TTL_MS = 30_000
+const LIST_EVERY_MS = 180_000
+const LIST_TTL_MS = 600_000
+const REPORTERS_MAX = 256
+const ITEMS_MAX = 32
+const RECENT_MAX = 64
+const BYTES_MAX = 8_192
+/** A wait that has lasted so long is worth a look at who holds; at most so many looks for one report. */
+const LONG_WAIT_MS = 1_000
+const LOOKS_MAX = 4
+
+interface Wait {
+  readonly lock: string
+  readonly sinceMs: number
+  readonly holders: () => Promise<readonly PlaceView[]>
+  blockedBy: readonly Blocker[] | null
+}
+
+export class Reporting {
+  readonly #core: Core
+  readonly #who: Blocker
+  readonly #id: string
+  readonly #startedMs: number
+  readonly #cell: StoreCell<Report>
+  readonly #list: StoreCell<Record<string, Reporter>>
+  readonly #stopHearing: () => void
+  readonly #waits = new Map<number, Wait>()
+  readonly #holds = new Map<string, { lock: string; token: string; sinceMs: number; count: number }>()
+  readonly #recent: ReportedEvent[] = []
+  readonly #totals: Record<string, number> = {}
+  #version = 0n
+  #isChanged = true
+  #writtenAt = Number.NEGATIVE_INFINITY
+  #listedAt = Number.NEGATIVE_INFINITY
+  #cancel: Cancel
+  #isOver = false
+
+  constructor(core: Core, label: string) {
+    const { runtime } = core
+    this.#core = core
+    this.#who = { host: runtime.host, pid: runtime.pid, label }
+    this.#id = runtime.randomId().slice(0, 16)
+    this.#startedMs = runtime.wallNow()
+    this.#cell = new StoreCell(core, reportKey(this.#id), REPORT_TTL_MS)
+    this.#list = new StoreCell(core, REPORTS_KEY, LIST_TTL_MS)
+    this.#stopHearing = hearLocks(core.source, (event, told) => this.#heard(event, told))
+    this.#cancel = runtime.after(EVERY_MS, () => void this.#tick(), false)
+  }
+
+  close(): void {
+    this.#isOver = true
+    this.#stopHearing()
+    this.#cancel()
+  }
+
+  #heard(event: HistoryKind, told: Parameters<typeof entryOf>[1]): void {
+    const entry = entryOf(event, told, this.#core.runtime)
+    const { atMs, lock, ms, by, reason, token, request = 0 } = entry
+    this.#isChanged = true
+    this.#totals[event] = (this.#totals[event] ?? 0) + 1
+    if (event === 'waiting' && !this.#waits.has(request)) {
+      const holders = (told as unknown as { readonly holders: Wait['holders'] }).holders
+      this.#waits.set(request, { lock, sinceMs: atMs, holders, blockedBy: null })
+    } else if (event !== 'requested') {
+      this.#waits.delete(request)
+    }
+    this.#follow(event, lock, String(token), atMs)
+    if (event === 'requested') return
+    this.#recent.push({
+      atMs,
+      event,
+      lock,
+      ...(ms === undefined ? {} : { ms: Math.round(ms) }),
+      ...(by === undefined ? {} : { by }),
+      ...(reason === undefined ? {} : { reason: reason.slice(0, 200) }),
+      ...(token === undefined ? {} : { token: String(token) }),
+    })
+    if (this.#recent.length > RECENT_MAX) this.#recent.shift()
+  }
+
+  /** Readers that share a place have one token: the hold ends with the last of them. */
+  #follow(event: HistoryKind, lock: string, token: string, sinceMs: number): void {
+    const key = `${token} ${lock}`
+    const hold = this.#holds.get(key)
+    if (event === 'acquired') {
+      if (hold === undefined) this.#holds.set(key, { lock, token, sinceMs, count: 1 })
+      else hold.count++
+    } else if ((event === 'released' || event === 'lost') && hold !== undefined && --hold.count === 0) {
+      this.#holds.delete(key)
+    }
+  }
+
+  async #tick(): Promise<void> {
+    try {
+      const now = this.#core.runtime.now()
+      if (now - this.#listedAt >= LIST_EVERY_MS) await this.#enlist(now)
+      if (this.#isChanged || now - this.#writtenAt >= AGAIN_MS) await this.#write(now)
+    } catch (error) {
+      // The store is silent, or has no cells: what is reported is for people, and locks go on without.
+      diagnostics.failed(REPORTS_KEY, error)
+    }
+    if (!this.#isOver) this.#cancel = this.#core.runtime.after(EVERY_MS, () => void this.#tick(), false)
+  }
+
+  async #enlist(now: number): Promise<void> {
+    const atMs = this.#core.runtime.wallNow()
+    await this.#list.update((before = {}) => {
+      const alive = Object.entries(before).filter(([, one]) => Math.abs(atMs - one.atMs) < LIST_TTL_MS)
+      const others = alive.filter(([id]) => id !== this.#id)
+      if (others.length >= REPORTERS_MAX) {
+        throw new UsageError(`${REPORTERS_MAX} processes report already: this one does not`)
+      }
+      return Object.fromEntries([...others, [this.#id, { ...this.#who, atMs }]])
+    })
+    this.#listedAt = now
+  }
+
+  async #write(now: number): Promise<void> {
+    await this.#look()
+    this.#isChanged = false
+    const report = this.#make()
+    let version = await this.#cell.write(report, this.#version)
+    // It has lapsed, or a write of ours was not answered: nobody else writes there.
+    if (version === null) version = await this.#cell.write(report, (await this.#cell.read()).version)
+    this.#version = version ?? 0n
+    this.#writtenAt = now
+  }
+
+  async #look(): Promise<void> {
+    const since = this.#core.runtime.wallNow() - LONG_WAIT_MS
+    const long = [...this.#waits.values()].filter(({ sinceMs, blockedBy }) => sinceMs < since && blockedBy === null)
+    for (const wait of long.slice(0, LOOKS_MAX)) {
+      wait.blockedBy = (await wait.holders()).slice(0, 3).map(({ host, pid, label }) => ({ host, pid, label }))
+    }
+  }
+
+  #make(): Report {
+    const [waits, holds] = [[...this.#waits.values()], [...this.#holds.values()]]
+    let left = 0
+    for (;;) {
+      const recent = this.#recent.slice(left)
+      const report: Report = {
+        v: 1,
+        id: this.#id,
+        ...this.#who,
+        startedMs: this.#startedMs,
+        atMs: this.#core.runtime.wallNow(),
+        waits: waits
+          .slice(0, Math.max(1, ITEMS_MAX - left))
+          .map(({ lock, sinceMs, blockedBy }) => ({ lock, sinceMs, blockedBy })),
+        holds: holds
+          .slice(0, Math.max(1, ITEMS_MAX - left))
+          .map(({ lock, token, sinceMs }) => ({ lock, token, sinceMs })),
+        recent,
+        totals: this.#totals,
+        omitted: left,
+      }
+      if (Buffer.byteLength(JSON.stringify(report)) <= BYTES_MAX || left >= RECENT_MAX)
+        return omitting(report, waits, holds)
+      left++
+    }
+  }
+}
+
+function omitting(report: Report, waits: readonly unknown[], holds: readonly unknown[]): Report {
+  const cut = waits.length - report.waits.length + holds.length - report.holds.length
+  return { ...report, omitted: report.omitted + cut }
+}

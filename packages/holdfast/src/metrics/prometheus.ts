@@ -1,0 +1,122 @@
+/** `holdfast/prometheus`: the metrics of this process as text that Prometheus reads. No dependency. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { checkKeys } from '../contract/check.ts'
+import { GROUP_KEYS, type GroupOptions, Groups } from './groups.ts'
+import { BUCKETS_S, INSTRUMENTS, type Instrument, type InstrumentKey } from './instruments.ts'
+import { type Labels, measure } from './measure.ts'
+
+export type { GroupOptions } from './groups.ts'
+
+/** How metrics for Prometheus are made. */
+export type PrometheusOptions = GroupOptions
+
+export interface PrometheusMetrics {
+  /** The content type of what `text` gives. */
+  readonly contentType: string
+  /** All metrics as of now, in Prometheus' text format. */
+  text(): string
+  /** Answers a scrape: `createServer(metrics.handler)`, or a route of Express or of any framework over node:http. */
+  readonly handler: (request: IncomingMessage, response: ServerResponse) => void
+  /** Measures no more. What was measured stays. */
+  stop(): void
+}
+
+interface Series {
+  readonly labels: string
+  value: number
+  /** Of a histogram: how many fell into each bucket, the last for all that are larger. */
+  readonly counts: number[] | null
+}
+
+const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
+
+/** Begins to measure all Holdfast instances of this process. Begin before locks are taken: what is held then is not seen. */
+export function prometheusMetrics(options: PrometheusOptions = {}): PrometheusMetrics {
+  const groups = new Groups(checkKeys('metrics options', options, GROUP_KEYS) as GroupOptions)
+  const registry = new Registry()
+  const stop = measure(registry, groups)
+  const handler = (_request: IncomingMessage, response: ServerResponse): void => {
+    response.writeHead(200, { 'content-type': CONTENT_TYPE }).end(registry.text())
+  }
+  return { contentType: CONTENT_TYPE, text: () => registry.text(), handler, stop }
+}
+
+class Registry {
+  readonly #series = new Map<InstrumentKey, Map<string, Series>>()
+
+  record(key: InstrumentKey, value: number, labels: Labels): void {
+    const { kind } = INSTRUMENTS[key]
+    const series = this.#find(key, labels, kind === 'histogram')
+    if (series.counts !== null) {
+      const at = BUCKETS_S.findIndex((bound) => value <= bound)
+      const bucket = at < 0 ? BUCKETS_S.length : at
+      series.counts[bucket] = (series.counts[bucket] ?? 0) + 1
+      series.value += value
+    } else {
+      // What was held before the measuring began ends unseen: a gauge does not go below zero for it.
+      series.value = Math.max(0, series.value + value)
+    }
+  }
+
+  text(): string {
+    let text = ''
+    for (const [key, instrument] of Object.entries(INSTRUMENTS) as [InstrumentKey, Instrument][]) {
+      const series = this.#series.get(key)
+      if (series === undefined) continue
+      const name = nameOf(instrument)
+      text += `# HELP ${name} ${instrument.help}\n# TYPE ${name} ${instrument.kind}\n`
+      if (instrument.unit === 's') text += `# UNIT ${name} seconds\n`
+      for (const one of series.values())
+        text += one.counts === null ? line(name, one) : histogram(name, one, one.counts)
+    }
+    return text
+  }
+
+  #find(key: InstrumentKey, labels: Labels, isHistogram: boolean): Series {
+    let all = this.#series.get(key)
+    if (all === undefined) {
+      all = new Map()
+      this.#series.set(key, all)
+    }
+    const id = Object.values(labels).join('\u0000')
+    let series = all.get(id)
+    if (series === undefined) {
+      const counts = isHistogram ? [...BUCKETS_S.map(() => 0), 0] : null
+      series = { labels: written(labels), value: 0, counts }
+      all.set(id, series)
+    }
+    return series
+  }
+}
+
+function nameOf({ name, kind, unit }: Instrument): string {
+  const plain = name.replaceAll('.', '_')
+  if (kind === 'counter') return `${plain}_total`
+  return unit === 's' ? `${plain}_seconds` : plain
+}
+
+function line(name: string, { labels, value }: Series): string {
+  return `${name}{${labels}} ${value}\n`
+}
+
+function histogram(name: string, { labels, value }: Series, counts: readonly number[]): string {
+  let sum = 0
+  let text = ''
+  for (const [i, count] of counts.entries()) {
+    sum += count
+    const bound = i < BUCKETS_S.length ? String(BUCKETS_S[i]) : '+Inf'
+    text += `${name}_bucket{${labels},le="${bound}"} ${sum}\n`
+  }
+  return `${text}${name}_sum{${labels}} ${value}\n${name}_count{${labels}} ${sum}\n`
+}
+
+function written(labels: Labels): string {
+  return Object.entries(labels)
+    .map(([name, value]) => `${name}="${escaped(value)}"`)
+    .join(',')
+}
+
+/** As the text format wants it; a NUL, which a lock's name may hold, is shown instead of sent. */
+function escaped(value: string): string {
+  return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n').replaceAll('\u0000', '\uFFFD')
+}

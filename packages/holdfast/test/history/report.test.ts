@@ -1,0 +1,83 @@
+/** What a process reports to the store: small, seldom, and gone when the process is. */
+import { expect, test } from 'vitest'
+import { holdfast, type Report, type Reporter } from '../../src/index.ts'
+import { reportKey, REPORTS_KEY } from '../../src/history/report.ts'
+import { memory } from '../../src/stores/memory/index.ts'
+import { FaultyDriver } from '../../conformance/faulty.ts'
+import { ManualRuntime } from '../manual-runtime.ts'
+
+async function setUp() {
+  const runtime = new ManualRuntime()
+  const swaps = { count: 0 }
+  const before = (_call: number, method: string): void => {
+    if (method === 'swap') swaps.count++
+  }
+  const hf = await holdfast(new FaultyDriver(memory({ runtime }), { before }), { runtime, report: true, label: 'web' })
+  const read = async (): Promise<Report> => {
+    const { value: list = {} } = await hf.cell<Record<string, Reporter>>(REPORTS_KEY).read()
+    const [id = ''] = Object.keys(list)
+    expect(list[id]).toMatchObject({ host: 'manual', pid: 1, label: 'web' })
+    const { value } = await hf.cell<Report>(reportKey(id)).read()
+    return value as Report
+  }
+  return { runtime, hf, read, swaps }
+}
+
+test('holds, waits and what blocks them, and what happened, as documented', async () => {
+  const { runtime, hf, read } = await setUp()
+  const held = await hf.mutex('stock').acquire()
+  const waiting = hf.mutex('stock').acquire()
+  await runtime.pass(5_000)
+  const report = await read()
+  expect(report).toMatchObject({
+    v: 1,
+    host: 'manual',
+    pid: 1,
+    label: 'web',
+    holds: [{ lock: 'stock', token: String(held.token) }],
+    waits: [{ lock: 'stock', blockedBy: [{ host: 'manual', pid: 1, label: 'web' }] }],
+    totals: { requested: 2, acquired: 1, waiting: 1 },
+    omitted: 0,
+  })
+  expect(report.recent.map(({ event }) => event)).toEqual(['acquired', 'waiting'])
+  await held.release()
+  await (await waiting).release()
+  await runtime.pass(5_000)
+  expect(await read()).toMatchObject({ holds: [], waits: [], totals: { released: 2 } })
+  await hf.close()
+})
+
+test('a thousand locks make a report of 8 kB at most, and no more writes', async () => {
+  const { runtime, hf, read, swaps } = await setUp()
+  const helds = await Promise.all(
+    Array.from({ length: 1_000 }, (_, i) => hf.mutex(`${'long '.repeat(20)}${i}`).acquire()),
+  )
+  await runtime.pass(3_000)
+  const report = await read()
+  expect(Buffer.byteLength(JSON.stringify(report))).toBeLessThanOrEqual(8_192)
+  expect(report.omitted).toBeGreaterThan(900)
+  expect(report.totals['acquired']).toBe(1_000)
+  swaps.count = 0
+  for (let i = 0; i < 100; i++) {
+    await hf.mutex('busy').using(() => undefined)
+    await runtime.pass(200)
+  }
+  // 20 s, one write every 2 s.
+  expect(swaps.count).toBeLessThanOrEqual(11)
+  for (const held of helds) await held.release()
+  await hf.close()
+})
+
+test('an idle process writes every 10 s, and a closed one is forgotten', async () => {
+  const { runtime, hf, read, swaps } = await setUp()
+  await runtime.pass(5_000)
+  await read()
+  swaps.count = 0
+  await runtime.pass(60_000)
+  expect(swaps.count).toBeGreaterThanOrEqual(5)
+  expect(swaps.count).toBeLessThanOrEqual(7)
+  await hf.close()
+  const timers = runtime.timersSet
+  await runtime.pass(60_000)
+  expect(runtime.timersSet).toBe(timers)
+})
