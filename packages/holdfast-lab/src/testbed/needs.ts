@@ -4,7 +4,16 @@
 export type ServerKind = 'redis' | 'etcd' | 'zookeeper' | 'postgres' | 'pgbouncer' | 'mariadb'
 
 /** What tests, torture and lab use beside servers. */
-export type ToolKind = 'compiler' | 'networks' | 'certificates' | 'curator' | 'kazoo' | 'redis-py'
+export type ToolKind =
+  | 'compiler'
+  | 'networks'
+  | 'certificates'
+  | 'curator'
+  | 'kazoo'
+  | 'redis-py'
+  | 'terminal'
+  | 'shells'
+  | 'systemd'
 
 export type Kind = ServerKind | ToolKind
 
@@ -44,6 +53,9 @@ const TOOLS: Readonly<Record<ToolKind, Needs>> = {
   },
   kazoo: { modules: ['kazoo'], packages: ['python3-kazoo'] },
   'redis-py': { modules: ['redis'], packages: ['python3-redis'] },
+  terminal: { programs: ['tmux'], packages: ['tmux'] },
+  shells: { programs: ['bash', 'zsh', 'fish'], packages: ['bash', 'zsh', 'fish'] },
+  systemd: { programs: ['systemd-analyze'], packages: ['systemd'] },
 }
 
 /** All kinds of servers, in the order in which they are started. */

@@ -88,14 +88,15 @@ export class Board {
     const room = Math.max(0, size.rows - FIXED_ROWS)
     this.#top = Math.max(0, Math.min(this.#top, lines.length - room))
     const [head = '', ...body] = lineRows(lines.slice(this.#top, this.#top + room))
-    const below = lines.length - this.#top - body.length
+    const last = this.#top + body.length
+    const part = body.length === lines.length ? '' : `  ${this.#top + 1} to ${last} of ${lines.length}`
     const shown = [
       this.#title(look, nowMs),
-      this.#state(look, nowMs, lines.length),
+      this.#state(look, nowMs, lines.length) + part,
       head,
       ...body,
       ...Array.from({ length: room - body.length }, () => ''),
-      this.#keys(below),
+      this.#keys(),
     ].map((row) => clip(row, size.columns))
     if (styled) {
       shown[0] = `\u001b[1m${shown[0]}\u001b[22m`
@@ -118,7 +119,8 @@ export class Board {
     const holders = lines.reduce((sum, line) => sum + line.holders.length, 0)
     const waiters = lines.reduce((sum, line) => sum + line.waiters.length, 0)
     const time = new Date(nowMs).toTimeString().slice(0, 8)
-    return `${time}  ${lines.length} locks, ${holders} holders, ${waiters} waiters  ${printable(this.#store)}`
+    const counts = [amount(lines.length, 'lock'), amount(holders, 'holder'), amount(waiters, 'waiter')].join(', ')
+    return `${time}  ${counts}  ${printable(this.#store)}`
   }
 
   #state({ outage, seenMs }: Look, nowMs: number, shown: number): string {
@@ -126,14 +128,18 @@ export class Board {
     if (outage !== null) return `OUTAGE, seen ${ago} ago: ${printable(outage.message)}`
     const filter = this.#isTyping || this.#filter !== '' ? `  filter: ${printable(this.#filter)}` : ''
     const found = filter === '' ? '' : `${this.#isTyping ? '_' : ''} (${shown} found)`
-    return `by ${this.#sort}${this.#isReversed ? ', reversed' : ''}${this.#isPaused ? `  PAUSED, seen ${ago} ago` : ''}${filter}${found}`
+    const paused = this.#isPaused ? `  PAUSED, seen ${ago} ago` : ''
+    return `by ${this.#sort}${this.#isReversed ? ', reversed' : ''}${paused}${filter}${found}`
   }
 
-  #keys(below: number): string {
+  #keys(): string {
     if (this.#isTyping) return 'type to filter by lock or holder   Enter keep   Esc clear'
-    const more = below > 0 ? `  ${below} more below` : ''
-    return `w waiters  a age  l lease  n name  r reverse  / filter  Space pause  q quit${more}`
+    return 'w waiters  a age  l lease  n name  r reverse  / filter  Space pause  q quit'
   }
+}
+
+function amount(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
 function matches({ name, holders }: LineView, filter: string): boolean {

@@ -32,12 +32,13 @@ ${optionsHelp(syntax.options)}
 
 Start it on every machine: one of them leads and runs the program, and another takes over when it resigns or dies. The
 program gets what \`holdfast run\` gives: HOLDFAST_LINE, HOLDFAST_TOKEN, HOLDFAST_PLACE, HOLDFAST_TTL_MS and
-HOLDFAST_STORE, and the signals. When the program ends by itself, elect resigns and ends with it. Once it has led, it also stands again
-when the store could not be reached.
+HOLDFAST_STORE, and the signals. When the program ends by itself, elect resigns and ends with it. Once it has led, it
+also stands again when the store could not be reached.
 
 Exit code: the program's own, 128+n if signal n ended it (or the wait), and
-  64 usage · 69 store out of reach · 70 internal · 75 not elected in time (--busy-exit) · 79 lead lost, program stopped (with --once)
-  124 --max-hold is over (with --once) · 126 program can't be run · 127 program not found
+  64 usage · 69 store out of reach · 70 internal · 75 not elected in time (--busy-exit)
+  79 lead lost, program stopped (with --once) · 124 --max-hold is over (with --once)
+  126 program can't be run · 127 program not found
 
 Examples:
   holdfast elect scheduler --value "$(hostname):8080" -- ./scheduler

@@ -22,8 +22,8 @@ Usage: holdfast run NAME [options] -- program [argument …]
 ${optionsHelp(syntax.options)}
 
 The program gets HOLDFAST_LINE, HOLDFAST_TOKEN (the fencing token: larger than that of every earlier holder),
-HOLDFAST_PLACE (which guards ask for as well), HOLDFAST_TTL_MS and HOLDFAST_STORE (without a password) in its environment,
-and the signals that are sent to holdfast.
+HOLDFAST_PLACE (which guards ask for as well), HOLDFAST_TTL_MS and HOLDFAST_STORE (without a password) in its
+environment, and the signals that are sent to holdfast.
 The lock is released when the program itself has ended; what it has left running in the background is not waited for.
 A wait of more than a second is told on stderr: who holds the lock, since when, and the position in the queue.
 

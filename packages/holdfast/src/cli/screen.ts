@@ -97,7 +97,8 @@ export class Screen {
     draw(ENTER)
     if (!process.stdin.isTTY) return
     process.stdin.setRawMode(true)
-    process.stdin.setEncoding('utf8').on('data', this.#typed)
+    // It was paused when the terminal was left, by Ctrl-Z.
+    process.stdin.setEncoding('utf8').on('data', this.#typed).resume()
   }
 
   readonly #leave = (): void => {

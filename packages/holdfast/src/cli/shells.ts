@@ -81,7 +81,7 @@ function zsh(commands: readonly Completable[]): string {
     const options = Object.entries(syntax.options).map(([option, table]) => {
       const said = phrase(table).replace(/[[\]:\\]/g, '\\$&')
       const what = files.includes(`--${option}`) ? ':file:_files' : ':value: '
-      return values.includes(`--${option}`) ? `--${option}=[${said}]${what}` : `--${option}[${said}]`
+      return values.includes(`--${option}`) ? `--${option}[${said}]${what}` : `--${option}[${said}]`
     })
     const words = wordsOf(syntax).join(' ')
     const operands =

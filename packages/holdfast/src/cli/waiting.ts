@@ -19,7 +19,6 @@ const REST = 20
 export class Waiting {
   readonly #hf: Holdfast
   readonly #name: string
-  readonly #since = performance.now()
   #timer: NodeJS.Timeout | undefined
   #hasEnded = false
   #isShown = false
@@ -46,15 +45,14 @@ export class Waiting {
       return
     }
     this.#isShown = true
-    const passed = formatDuration(performance.now() - this.#since)
-    const columns = process.stderr.columns || 80
-    tell(`\r\u001b[K${clip(`holdfast: ${text} (${passed})`, columns - 1)}`)
+    tell(`\r\u001b[K${clip(`holdfast: ${text}`, (process.stderr.columns || 80) - 1)}`)
     this.#timer = setTimeout(() => void this.#look(), Math.max(EVERY_MS, REST * (performance.now() - began)))
   }
 
   async #describe(): Promise<string> {
     try {
-      return waitText(await findLine(this.#hf, this.#name), hostname(), process.pid)
+      const line = await findLine(this.#hf, this.#name)
+      return waitText(line, hostname(), process.pid)
     } catch (error) {
       return `waiting for ${printable(this.#name)}: ${printable(errorText(error))}`
     }
@@ -65,15 +63,12 @@ function isInPlace(): boolean {
   return isatty(2) && process.env.TERM !== 'dumb'
 }
 
-/** Who has the lock, since when, and where in the queue this process stands. */
+/** The position in the queue, since when the lock is held, and by whom; the names come last, since they may be long. */
 export function waitText(line: LineView, host: string, pid: number): string {
-  const { name, holders, waiters } = line
+  const at = line.waiters.findIndex((place) => place.host === host && place.pid === pid)
+  const position = at < 0 ? '' : `, position ${at + 1} of ${line.waiters.length}`
   const holder = heldBy(line)
-  const held =
-    holder === null
-      ? 'nobody holds it now'
-      : `held by ${printable(holder)} for ${formatDuration(holders[0]?.ageMs ?? 0)}`
-  const at = waiters.findIndex((place) => place.host === host && place.pid === pid)
-  const position = at < 0 ? '' : `; position ${at + 1} of ${waiters.length} in the queue`
-  return `waiting for ${printable(name)}: ${held}${position}`
+  const since = formatDuration(line.holders[0]?.ageMs ?? 0)
+  const held = holder === null ? 'nobody holds it now' : `held for ${since} by ${printable(holder)}`
+  return `waiting for ${printable(line.name)}${position}: ${held}`
 }
