@@ -38,8 +38,8 @@ Usage: holdfast ls [PREFIX] [--store URL] [--json] [--watch [--interval 2s]]
   PREFIX          only locks whose names begin with it
 ${optionsHelp(syntax.options)}
 
-With --watch an outage of the store is shown, and ls goes on when the store is back. With --json it prints the objects of
-all locks that have changed; a lock that is free again has capacity 0. See holdfast top for keys to sort and filter.
+With --watch an outage of the store is shown, and ls goes on when the store is back. With --json it prints the objects
+of all locks that have changed; a lock that is free again has capacity 0. holdfast top has keys to sort and filter.
 
 Examples:
   holdfast ls

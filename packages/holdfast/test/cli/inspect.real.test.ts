@@ -110,6 +110,6 @@ describe('break', () => {
     expect(await next.exit).toMatchObject({ code: 0 })
     const exit = await holder.exit
     expect(exit.code).toBe(79)
-    expect(exit.err).toMatch(/^holdfast: line "fast" was lost: .*; sh was ended by SIGTERM\n$/)
+    expect(exit.err).toMatch(/^holdfast: lock "fast" was lost: .*; sh was ended by SIGTERM\n$/)
   })
 })

@@ -86,7 +86,7 @@ describe('run', () => {
     terminal.script(['m'], acts('m.log', 'alone', 0))
     await until('the holder acts', () => terminal.read('m.log') !== '')
     expect(await terminal.holdfast('run', 'm', '--shared', '--no-wait', '--', 'true')).toMatchObject({ code: 75 })
-    const err = (await terminal.holdfast('run', 'm', '--shared', '--wait', '1s', '--', 'true')).err
+    const err = (await terminal.holdfast('run', 'm', '--shared', '--wait', '1s', '--quiet', '--', 'true')).err
     expect(err).toBe('holdfast: lock "m" stayed held by others for 1000 ms\n')
   })
 

@@ -57,6 +57,7 @@ describe('top in a terminal', () => {
     expect(window.isAlternate).toBe(false)
     window.line('fg')
     await until('it is back', () => window.isAlternate)
+    window.resize(80, 24)
     window.press('q')
     await expectRestored()
     expect(window.text).toContain('before')

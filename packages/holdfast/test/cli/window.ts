@@ -10,7 +10,7 @@ const MAIN = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 let windows = 0
 
 export class Window {
-  readonly #socket = `holdfast-${process.pid}-${windows++}`
+  #socket = ''
   #isOpen = false
 
   constructor() {
@@ -21,6 +21,8 @@ export class Window {
   /** Opens a window with a shell in it, where `holdfast` is the built command. */
   open(env: Readonly<Record<string, string>>, shell = 'bash --norc --noprofile -i'): void {
     this.close()
+    // A server of its own: the last one may still be on its way out.
+    this.#socket = `holdfast-${process.pid}-${windows++}`
     const size = ['-x', '80', '-y', '24']
     const own = { ...env, HOLDFAST_CLI: MAIN, NODE: process.execPath, PS1: '$ ' }
     const set = Object.entries(own).map(([name, text]) => `${name}='${text}'`)
