@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 /** The command line `holdfast`. */
-import { dispatch } from './dispatch.ts'
-import { line } from './line.ts'
+import { keepCompiled } from './compiled.ts'
 
 /** On Node 22 the first use of its own SQLite warns. That is our choice, and not for people who run a command. */
 const { emitWarning } = process
@@ -9,6 +8,10 @@ process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
   const isOurs = rest[0] === 'ExperimentalWarning' && String(warning).startsWith('SQLite ')
   if (!isOurs) Reflect.apply(emitWarning, process, [warning, ...rest])
 }
+
+keepCompiled()
+// Only what is loaded from here on is kept.
+const [{ dispatch }, { line }] = await Promise.all([import('./dispatch.ts'), import('./line.ts')])
 
 // Exits by itself: what a store has left open must not keep a finished command alive.
 process.exit(await dispatch(line, process.argv.slice(2)))

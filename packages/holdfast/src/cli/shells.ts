@@ -84,8 +84,7 @@ function zsh(commands: readonly Completable[]): string {
       return values.includes(`--${option}`) ? `--${option}[${said}]${what}` : `--${option}[${said}]`
     })
     const words = wordsOf(syntax).join(' ')
-    const operands =
-      words === '' ? syntax.operands.map((operand) => `:${operand.replace(/\W/g, '')}: `) : [`:what:(${words})`]
+    const operands = words === '' ? [] : [`:what:(${words})`]
     const all = [...options, '--help[explains the command]', ...operands].map(quoted)
     return `    ${name}) _arguments ${all.join(' ')} ;;`
   })

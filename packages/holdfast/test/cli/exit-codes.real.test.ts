@@ -110,7 +110,12 @@ describe('the exit code of run', () => {
       expect(exit).toMatchObject({ code: 0, err: '' })
       expect(exit.out).toMatch(/^holdfast: [\s\S]* run NAME -- program …/)
     }
-    for (const args of [['help', 'run'], ['run', '--help'], ['ls', '-h'], ['show', '--help']]) {
+    for (const args of [
+      ['help', 'run'],
+      ['run', '--help'],
+      ['ls', '-h'],
+      ['show', '--help'],
+    ]) {
       const exit = await terminal.holdfast(...args)
       expect(exit).toMatchObject({ code: 0, err: '' })
       expect(exit.out).toMatch(/Usage: holdfast[\s\S]*Examples:/)

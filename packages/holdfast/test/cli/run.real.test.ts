@@ -41,7 +41,9 @@ describe('run', () => {
   })
 
   it('lets one program act at a time', async () => {
-    const exits = ['a', 'b', 'c', 'd', 'e'].map((mark) => terminal.script(['alone'], acts('alone.log', mark, 20)).exit)
+    const exits = ['a', 'b', 'c', 'd', 'e'].map(
+      (mark) => terminal.script(['alone', '--quiet'], acts('alone.log', mark, 20)).exit,
+    )
     for (const exit of exits) expect(await exit).toMatchObject({ code: 0, err: '' })
     expect(turns(terminal.read('alone.log')).sort()).toEqual(['a', 'b', 'c', 'd', 'e'])
   })
