@@ -5,7 +5,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { requireServers, requireTools } from '../../packages/holdfast-lab/src/testbed/require.ts'
 import type { Server } from '../../packages/holdfast-lab/src/testbed/server.ts'
@@ -65,6 +65,12 @@ interface Ended {
   readonly text: string
 }
 
+const running = new Set<Program>()
+afterEach(async () => {
+  for (const program of running) program.terminate()
+  await Promise.all([...running].map(({ ended }) => ended))
+})
+
 class Program {
   readonly #child
   readonly ended: Promise<Ended>
@@ -74,7 +80,11 @@ class Program {
     this.#child = spawn(file, [...args], { env: { ...env, HOME: folder }, stdio: ['ignore', 'pipe', 'pipe'] })
     let text = ''
     for (const stream of [this.#child.stdout, this.#child.stderr]) stream.on('data', (chunk) => (text += String(chunk)))
-    this.ended = once(this.#child, 'close').then(([code]) => ({ code: code as number | null, text }))
+    running.add(this)
+    this.ended = once(this.#child, 'close').then(([code]) => {
+      running.delete(this)
+      return { code: code as number | null, text }
+    })
   }
 
   terminate(): void {

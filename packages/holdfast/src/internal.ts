@@ -1,6 +1,6 @@
 /** For Holdfast's own packages (holdfast-lab) only: anything here may change with any release. Re-exports only. */
 export { type Given, parseArgs, refuseBoth, type Syntax, usage } from './cli/args.ts'
-export type { Command, Commands } from './cli/command.ts'
+export { type Command, type Commands, STORE_HELP } from './cli/command.ts'
 export { dispatch } from './cli/dispatch.ts'
 export { formatDuration } from './cli/duration.ts'
 export { signalExit } from './cli/exit.ts'

@@ -75,8 +75,8 @@ export class Board {
     if (key === 'enter' || key === 'escape') {
       this.#isTyping = false
       if (key === 'escape') this.#filter = ''
-    } else if (key === 'backspace') this.#filter = [...this.#filter].slice(0, -1).join('')
-    else if ([...key].length === 1) this.#filter += key
+    } else if (key === 'backspace') this.#filter = this.#filter.replace(/.$/su, '')
+    else if (/^.$/su.test(key)) this.#filter += key
     this.#top = 0
   }
 

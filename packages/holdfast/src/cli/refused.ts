@@ -44,14 +44,14 @@ export async function orRefused<T>(store: string, work: (signal: AbortSignal) =>
   if (addresses.length === 0) return done
   let timer: NodeJS.Timeout | undefined
   const refused = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      void refusals(addresses).then((why) => {
-        if (why === null) return
-        const error = new StoreUnreachableError(`the store can't be reached: ${why}`)
-        reject(error)
-        stop.abort(error)
-      })
-    }, PATIENCE_MS)
+    const ask = async (): Promise<void> => {
+      const why = await refusals(addresses)
+      if (why === null) return
+      const error = new StoreUnreachableError(`the store can't be reached: ${why}`)
+      reject(error)
+      stop.abort(error)
+    }
+    timer = setTimeout(() => void ask(), PATIENCE_MS)
   })
   try {
     return await Promise.race([done, refused])

@@ -41,9 +41,12 @@ export function hasScreen(): boolean {
   return isatty(1) && process.env.TERM !== 'dumb'
 }
 
+/** A sequence that begins with Escape, or any one character. */
+const TOKEN = new RegExp(`${'\u001b'}(?:\\[[\\d;]*[ -/]*[@-~]|O.)|[^]`, 'gu')
+
 /** What was typed, as keys; several may come at once, and a sequence that is not known is dropped. */
 export function keysIn(text: string): Key[] {
-  const tokens = text.match(/\u001b(?:\[[\d;]*[ -/]*[@-~]|O.)|[\s\S]/gu) ?? []
+  const tokens = text.match(TOKEN) ?? []
   return tokens.flatMap((token) => {
     const name = NAMES[token]
     if (name !== undefined) return [name]

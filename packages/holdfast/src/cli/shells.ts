@@ -84,7 +84,8 @@ function zsh(commands: readonly Completable[]): string {
       return values.includes(`--${option}`) ? `--${option}[${said}]${what}` : `--${option}[${said}]`
     })
     const words = wordsOf(syntax).join(' ')
-    const operands = words === '' ? [] : [`:what:(${words})`]
+    // A word with a dash is an option, and never an operand that nobody can complete.
+    const operands = words === '' ? syntax.operands.map(() => `::operand:_guard '^-*' operand`) : [`:what:(${words})`]
     const all = [...options, '--help[explains the command]', ...operands].map(quoted)
     return `    ${name}) _arguments ${all.join(' ')} ;;`
   })
@@ -106,7 +107,7 @@ ${described.join('\n')}
   if ((dashes < CURRENT)); then
     words=("\${(@)words[dashes+1,-1]}")
     ((CURRENT -= dashes))
-    _normal
+    if ((CURRENT == 1)); then _command_names -e; else _normal; fi
     return
   fi
   local command=$words[2]

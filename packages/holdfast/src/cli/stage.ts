@@ -35,7 +35,7 @@ export class Stage {
     } catch (error) {
       if (error instanceof Interrupted) return signalExit(error.signal)
       if (!(error instanceof AcquireTimeoutError)) throw error
-      complain(errorText(error))
+      if (!task.quiet) complain(errorText(error))
       return task.busyExit
     } finally {
       await stage.#farewell()

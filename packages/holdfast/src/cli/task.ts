@@ -18,7 +18,7 @@ export interface Task {
   readonly graceMs: number
   /** The exit code when others have the lock. */
   readonly busyExit: number
-  /** Whether to say nothing of the wait. */
+  /** Whether to say nothing of the wait, and of one in vain. */
   readonly quiet: boolean
   readonly file: string
   readonly args: readonly string[]
@@ -34,7 +34,7 @@ export const TASK_OPTIONS: Readonly<Record<string, Option>> = {
   label: value('TEXT', "what others see of this holder; else the program's name"),
   'max-hold': value('1h', 'stop the program after this long, and end with 124'),
   grace: value('5s', 'how long a program that must stop has, from TERM to KILL'),
-  quiet: flag('do not say whom it waits for'),
+  quiet: flag('do not say whom it waits for, nor that others have the lock'),
 }
 
 const TTL_MS = 30_000

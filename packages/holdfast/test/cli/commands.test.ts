@@ -30,7 +30,7 @@ describe('the help of a command', () => {
       // Not installed here, or a matter of its own package.
       if (name === 'torture' || name === 'lab') continue
       const { help } = await (COMMANDS[name] as (typeof COMMANDS)[string]).load()
-      const explained = [...help.matchAll(/^ {2}--([a-z-]+)/gm)].map((match) => match[1])
+      const explained = [...help.matchAll(/^ {2}--([a-z-]+)/gm)].map((match) => match[1] as string)
       expect(explained.toSorted(), name).toEqual(Object.keys(syntax.options).toSorted())
       expect(syntax.command).toBe(name)
       expect(
