@@ -33,9 +33,9 @@ init tells the servers that this is their first start, so that they give votes a
 have been used before. Without it everything works too, one longest lease later. Never use it to hurry up a server that
 restarted or lost its data: that is when two could hold at once.
 
-resize makes the servers of --store the servers of the deployment, while clients work: it adds, removes and replaces them
-one by one, and waits for one longest lease between two changes. Servers that are taken in must be empty. It can be run
-again if it was cut off. Then give every client the new list.
+resize makes the servers of --store the servers of the deployment, while clients work: it adds, removes and replaces
+them one by one, and waits for one longest lease between two changes. Servers that are taken in must be empty. It can be
+run again if it was cut off. Then give every client the new list.
 
 ${optionsHelp(syntax.options)}
 

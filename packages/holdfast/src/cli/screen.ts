@@ -13,8 +13,9 @@ export interface Size {
 /** `resize` is no key: the terminal has another size now. */
 export type Key = string
 
-const ENTER = '\u001b[?1049h\u001b[?25l'
-const LEAVE = '\u001b[?25h\u001b[?1049l'
+const ESCAPE = '\u001b'
+const ENTER = `${ESCAPE}[?1049h${ESCAPE}[?25l`
+const LEAVE = `${ESCAPE}[?25h${ESCAPE}[?1049l`
 
 /** What terminals send for keys that are no letters. */
 const NAMES: Readonly<Record<string, Key>> = {
@@ -42,7 +43,7 @@ export function hasScreen(): boolean {
 }
 
 /** A sequence that begins with Escape, or any one character. */
-const TOKEN = new RegExp(`${'\u001b'}(?:\\[[\\d;]*[ -/]*[@-~]|O.)|[^]`, 'gu')
+const TOKEN = new RegExp(`${ESCAPE}(?:\\[[\\d;]*[ -/]*[@-~]|O.)|[^]`, 'gu')
 
 /** What was typed, as keys; several may come at once, and a sequence that is not known is dropped. */
 export function keysIn(text: string): Key[] {

@@ -92,13 +92,13 @@ function zsh(commands: readonly Completable[]): string {
   return `#compdef holdfast
 # zsh completion for holdfast, written by: holdfast completion zsh
 _holdfast() {
-  local -a commands
-  commands=(
+  local -a known
+  known=(
 ${described.join('\n')}
     'help:explains a command'
   )
   if ((CURRENT == 2)); then
-    _describe command commands
+    _describe command known
     [[ $PREFIX == -* ]] && compadd -- --help --version
     return
   fi
@@ -114,7 +114,7 @@ ${described.join('\n')}
   shift words
   ((CURRENT--))
   case $command in
-    help) _describe command commands ;;
+    help) _describe command known ;;
 ${cases.join('\n')}
   esac
 }
