@@ -209,6 +209,12 @@ const READERS = ['etcd', 'zookeeper', 'redlock', 'postgres'].flatMap((store) => 
   { store, scenario: 'readers', case: 'n=2000', metric: 'lost', atMost: 0 },
 ])
 
+/** A command is typed, and runs in a crontab: its start must not be felt. */
+const START = [
+  ...['sqlite', 'redis'].map((store) => ({ store, case: 'run', metric: 'ms', of: 'node-alone', atMost: 3 })),
+  { store: 'redis', case: 'first lock', metric: 'ms', atMost: 60 },
+].map((bar) => ({ scenario: 'start', ...bar }))
+
 /** @type {readonly Bar[]} */
 export const bars = [
   ...MEMORY,
@@ -221,4 +227,5 @@ export const bars = [
   ...sqlServer('mysql', 'raw-getlock'),
   ...REDLOCK,
   ...READERS,
+  ...START,
 ]

@@ -4,6 +4,7 @@ import { etcd3 } from './etcd3.js'
 import { etcdKey, etcdWatchedKey } from './etcd-key.js'
 import { local, overIoredis, strict } from './holdfast.js'
 import { flake, sapphire, uuidV7 } from './id-makers.js'
+import { nodeAlone } from './node-alone.js'
 import { nodeZookeeperClient } from './node-zookeeper-client.js'
 import { promiseChain } from './promise-chain.js'
 import { properLockfile } from './proper-lockfile.js'
@@ -61,4 +62,5 @@ export const adapters = [
   sapphire,
   flake,
   uuidV7,
+  nodeAlone,
 ]

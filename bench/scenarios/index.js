@@ -7,8 +7,9 @@ import { ids } from './ids.js'
 import { limiter } from './limiter.js'
 import { readers } from './readers.js'
 import { recovery } from './recovery.js'
+import { start } from './start.js'
 import { tasks } from './tasks.js'
 import { uncontended } from './uncontended.js'
 
 /** @type {readonly import('../scenario.ts').Scenario[]} */
-export const scenarios = [uncontended, contended, herd, tasks, holds, readers, recovery, idle, limiter, ids]
+export const scenarios = [uncontended, contended, herd, tasks, holds, readers, recovery, idle, limiter, ids, start]

@@ -1,10 +1,11 @@
 /** For Holdfast's own packages (holdfast-lab, holdfast-console) only: anything here may change with any release. Re-exports only. */
 export { type Given, parseArgs, refuseBoth, type Syntax, usage } from './cli/args.ts'
-export type { Command } from './cli/command.ts'
+export { type Command, type Commands, STORE_HELP } from './cli/command.ts'
 export { dispatch } from './cli/dispatch.ts'
 export { formatDuration, parseDuration } from './cli/duration.ts'
 export { signalExit } from './cli/exit.ts'
 export { nearest } from './cli/nearest.ts'
+export { flag, optionsHelp, value } from './cli/option.ts'
 export { complain, isStyled, print } from './cli/output.ts'
 export { publicUrl, storeUrl } from './cli/store.ts'
 export { printable, table, width } from './cli/table.ts'

@@ -2,7 +2,6 @@
 /** The command line `holdfast-console`. */
 import { readFileSync } from 'node:fs'
 import { dispatch } from 'holdfast/internal'
-import { help } from './ui.ts'
 
 function version(): string {
   const manifest = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')
@@ -11,8 +10,8 @@ function version(): string {
 
 const args = process.argv.slice(2)
 // It has one command only, which nobody has to type.
-const typed = args[0] === '--version' ? args : ['ui', ...args]
+const typed = args[0] === '--version' || args[0] === '-V' ? args : ['ui', ...args]
+const says = 'shows the locks on a live page'
+const commands = { ui: { usage: '', says, load: () => import('./ui.ts') } }
 
-process.exit(
-  await dispatch({ name: 'holdfast-console', help, version, commands: { ui: () => import('./ui.ts') } }, typed),
-)
+process.exit(await dispatch({ name: 'holdfast-console', says, notes: '', version, commands }, typed))

@@ -1,17 +1,9 @@
 #!/usr/bin/env node
 /** The command line `holdfast-lab`: proof for those who want it. */
 import { readFileSync } from 'node:fs'
-import { dispatch } from 'holdfast/internal'
+import { type Commands, dispatch } from 'holdfast/internal'
 
-const HELP = `holdfast-lab: the laboratory of Holdfast
-
-Usage: holdfast-lab COMMAND …
-
-  torture --spawn KIND     puts locks through harsh conditions, and judges what came of it
-  lab [NAME]               shows on real servers how well-known locks break, and what Holdfast does instead
-  help [COMMAND]           explains a command; so does COMMAND --help
-  --version                says which version this is
-
+const NOTES = `holdfast-lab COMMAND --help explains a command; -V tells the version.
 Where holdfast is installed beside it, holdfast torture and holdfast lab are the same commands.`
 
 function version(): string {
@@ -19,6 +11,14 @@ function version(): string {
   return (JSON.parse(manifest) as { readonly version: string }).version
 }
 
-const commands = { torture: () => import('./torture.ts'), lab: () => import('./lab.ts') }
+const commands: Commands = {
+  torture: {
+    usage: '--spawn KIND',
+    says: 'puts locks through harsh conditions, and judges',
+    load: () => import('./torture.ts'),
+  },
+  lab: { usage: '[NAME]', says: 'shows how well-known locks break', load: () => import('./lab.ts') },
+}
 
-process.exit(await dispatch({ name: 'holdfast-lab', help: HELP, version, commands }, process.argv.slice(2)))
+const line = { name: 'holdfast-lab', says: 'the laboratory of Holdfast', notes: NOTES, version, commands }
+process.exit(await dispatch(line, process.argv.slice(2)))

@@ -4,7 +4,17 @@
 export type ServerKind = 'redis' | 'etcd' | 'zookeeper' | 'postgres' | 'pgbouncer' | 'mariadb'
 
 /** What tests, torture and lab use beside servers. */
-export type ToolKind = 'compiler' | 'networks' | 'certificates' | 'curator' | 'kazoo' | 'redis-py' | 'browser'
+export type ToolKind =
+  | 'compiler'
+  | 'networks'
+  | 'certificates'
+  | 'curator'
+  | 'kazoo'
+  | 'redis-py'
+  | 'terminal'
+  | 'shells'
+  | 'systemd'
+  | 'browser'
 
 export type Kind = ServerKind | ToolKind
 
@@ -46,6 +56,9 @@ const TOOLS: Readonly<Record<ToolKind, Needs>> = {
   'redis-py': { modules: ['redis'], packages: ['python3-redis'] },
   // Without its window: half as large. A page without any font has no letters.
   browser: { programs: ['chromium-headless-shell'], packages: ['chromium-headless-shell', 'fonts-dejavu-core'] },
+  terminal: { programs: ['tmux'], packages: ['tmux'] },
+  shells: { programs: ['bash', 'zsh', 'fish'], packages: ['bash', 'zsh', 'fish'] },
+  systemd: { programs: ['systemd-analyze'], packages: ['systemd'] },
 }
 
 /** All kinds of servers, in the order in which they are started. */

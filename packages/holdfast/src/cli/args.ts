@@ -1,13 +1,13 @@
 /** Reads the arguments of one command against what that command takes. */
 import { UsageError } from '../contract/errors.ts'
 import { nearest } from './nearest.ts'
+import { type Options, takesValue } from './option.ts'
 
 /** What a command takes. */
 export interface Syntax {
   readonly command: string
-  /** Options without their dashes: 'flag' stands alone, 'value' is followed by one. */
-  readonly options: Readonly<Record<string, 'flag' | 'value'>>
-  /** The names of the arguments; those in square brackets may be left out. */
+  readonly options: Options
+  /** The names of the arguments; those in square brackets may be left out; `a|b` is one of these words. */
   readonly operands: readonly string[]
   /** Whether `--` is followed by a program and its own arguments; 'maybe': it may be left out. */
   readonly runs: boolean | 'maybe'
@@ -43,7 +43,7 @@ export function parseArgs(syntax: Syntax, args: readonly string[]): Given {
     }
     const { name, inline } = splitOption(syntax, arg)
     if (flags.has(name) || values.has(name)) throw usage(syntax, `--${name} was given twice`)
-    if (syntax.options[name] === 'flag') {
+    if (!takesValue(syntax.options[name] ?? 'flag')) {
       if (inline !== null) throw usage(syntax, `--${name} takes no value`)
       flags.add(name)
       continue

@@ -2,9 +2,9 @@
 import { checkName } from '../contract/check.ts'
 import type { LineView } from '../contract/driver.ts'
 import type { Given, Syntax } from './args.ts'
-import { STORE_HELP } from './command.ts'
 import { formatDuration } from './duration.ts'
 import { EXIT } from './exit.ts'
+import { flag, optionsHelp, STORE } from './option.ts'
 import { complain, print } from './output.ts'
 import { findLine } from './show.ts'
 import { withStore } from './store.ts'
@@ -13,7 +13,16 @@ import { who } from './view.ts'
 
 export const syntax: Syntax = {
   command: 'break',
-  options: { store: 'value', json: 'flag', now: 'flag', yes: 'flag' },
+  options: {
+    yes: flag('do it; without it, only says what would happen, and exits with 64'),
+    now: flag(
+      'serve the next waiter at once. The old holder may still be acting: TWO MAY ACT AT THE SAME TIME. Without --now the ' +
+        'holders cannot renew their leases, and the next waiter is served when the leases have run out: no two act at the ' +
+        'same time.',
+    ),
+    store: STORE,
+    json: flag('one object: { name, now, broken }, the number of holders that lost the lock'),
+  },
   operands: ['NAME'],
   runs: false,
 }
@@ -22,12 +31,7 @@ export const help: string = `Force-releases a lock.
 
 Usage: holdfast break NAME --yes [--now] [--store URL] [--json]
 
-  --yes           do it; without it, only says what would happen, and exits with 64
-  --now           serve the next waiter at once. The old holder may still be acting: TWO MAY ACT AT THE SAME TIME.
-                  Without --now the holders can't renew their leases, and the next waiter is served when the leases
-                  have run out: no two act at the same time.
-${STORE_HELP}
-  --json          one object: { name, now, broken }, the number of holders that lost the lock
+${optionsHelp(syntax.options)}
 
 Examples:
   holdfast break stock:42              says what would happen

@@ -1,5 +1,6 @@
 /** What every command of the command line has. */
 import type { Given, Syntax } from './args.ts'
+import { optionsHelp, STORE } from './option.ts'
 
 export interface Command {
   readonly syntax: Syntax
@@ -9,6 +10,18 @@ export interface Command {
   execute(given: Given): Promise<number>
 }
 
-/** Options of every command that reads locks. */
-export const STORE_HELP = `  --store URL     where the locks are kept; else $HOLDFAST_STORE, else a SQLite file of this user:
-                  \${XDG_STATE_HOME:-~/.local/state}/holdfast/locks.db`
+/** A command in the table of a command line: one entry makes it known to --help, to "did you mean" and to shells. */
+export interface Entry {
+  /** What follows its name, for --help: `NAME -- program …`. */
+  readonly usage: string
+  /** One phrase, for --help and for shells. */
+  readonly says: string
+  /** Loads it, and nothing but that. */
+  readonly load: () => Promise<Command>
+}
+
+/** By name, in the order of --help. */
+export type Commands = Readonly<Record<string, Entry>>
+
+/** The help of --store, for a command whose other options are explained by hand. */
+export const STORE_HELP: string = optionsHelp({ store: STORE })

@@ -1,15 +1,18 @@
 /** `holdfast deadlocks`: who waits in a circle. */
 import type { Given, Syntax } from './args.ts'
-import { STORE_HELP } from './command.ts'
 import { formatDuration } from './duration.ts'
 import { EXIT } from './exit.ts'
+import { flag, optionsHelp, STORE } from './option.ts'
 import { print } from './output.ts'
 import { withStore } from './store.ts'
 import { printable } from './table.ts'
 
 export const syntax: Syntax = {
   command: 'deadlocks',
-  options: { store: 'value', json: 'flag' },
+  options: {
+    store: STORE,
+    json: flag('one array a circle: [{ line, label, host, pid, waitingMs, holds: [{ line, token }] }, …]'),
+  },
   operands: [],
   runs: false,
 }
@@ -18,8 +21,7 @@ export const help: string = `Finds processes that wait for each other in a circl
 
 Usage: holdfast deadlocks [--store URL] [--json]
 
-${STORE_HELP}
-  --json          one array a circle: [{ line, label, host, pid, waitingMs, holds: [{ line, token }] }, …]
+${optionsHelp(syntax.options)}
 
 Seen are callers that ask for a lock inside \`using\` of another, or with the same owner as another. To end a circle, stop
 one of its processes, or break a lock that it holds.

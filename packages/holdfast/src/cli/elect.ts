@@ -4,9 +4,8 @@ import { StoreUnreachableError } from '../contract/errors.ts'
 import type { Held } from '../hold/held.ts'
 import type { Election } from '../locks/election.ts'
 import type { Given, Syntax } from './args.ts'
-import { STORE_HELP } from './command.ts'
-import { EXIT } from './exit.ts'
 import { Guard } from './guard.ts'
+import { flag, optionsHelp, value } from './option.ts'
 import { complain } from './output.ts'
 import { Stage } from './stage.ts'
 import { supervise } from './supervise.ts'
@@ -14,7 +13,12 @@ import { readTask, TASK_OPTIONS, type Task } from './task.ts'
 
 export const syntax: Syntax = {
   command: 'elect',
-  options: { ...TASK_OPTIONS, value: 'value', once: 'flag' },
+  options: {
+    ...TASK_OPTIONS,
+    value: value('TEXT', 'what others see of this candidate, such as an address; at most 512 bytes'),
+    once: flag('end with 79 when the lead is lost, instead of standing again'),
+    'max-hold': value('1h', 'resign after this long and stand again, behind the others; with --once, end with 124'),
+  },
   operands: ['NAME'],
   runs: true,
 }
@@ -23,21 +27,16 @@ export const help: string = `Runs a program while leading, and stops the program
 
 Usage: holdfast elect NAME [options] -- program [argument …]
 
-${STORE_HELP}
-  --value TEXT    what others see of this candidate, such as an address; at most 512 bytes
-  --once          end with 79 when the lead is lost, instead of standing again
-  --ttl 30s       the lease: how long others wait for a leader that has died; renewed while the program runs
-  --wait 10s      give up after standing for this long; without it, stands for ever
-  --no-wait       give up at once when somebody else leads
-  --grace 5s      how long a program that must stop has, from TERM to KILL
+${optionsHelp(syntax.options)}
 
 Start it on every machine: one of them leads and runs the program, and another takes over when it resigns or dies. The
-program gets what \`holdfast run\` gives: HOLDFAST_LINE, HOLDFAST_TOKEN, HOLDFAST_PLACE, HOLDFAST_TTL_MS, HOLDFAST_STORE, and
-the signals. When the program ends by itself, elect resigns and ends with it. Once it has led, it also stands again
-when the store could not be reached.
+program gets what \`holdfast run\` gives: HOLDFAST_LINE, HOLDFAST_TOKEN, HOLDFAST_PLACE, HOLDFAST_TTL_MS and
+HOLDFAST_STORE, and the signals. When the program ends by itself, elect resigns and ends with it. Once it has led, it
+also stands again when the store could not be reached.
 
 Exit code: the program's own, 128+n if signal n ended it (or the wait), and
-  64 usage · 69 store out of reach · 70 internal · 75 not elected in time · 79 lead lost, program stopped (with --once)
+  64 usage · 69 store out of reach · 70 internal · 75 not elected in time (--busy-exit)
+  79 lead lost, program stopped (with --once) · 124 --max-hold is over (with --once)
   126 program can't be run · 127 program not found
 
 Examples:
@@ -59,11 +58,11 @@ export function execute(given: Given): Promise<number> {
       for (let isFirst = true; ; isFirst = false) {
         const held = await campaign(election, task, stage, isFirst)
         const end = await supervise(task, held, guard, stage)
-        if (end.loss === null) return end.exit
+        if (end.why === null) return end.exit
         // Somebody has asked for the end while the program was being stopped: then it is not started again.
         const isLast = isOnce || stage.signals.hasEnding
-        complain(`${end.loss}; ${end.fate}${isLast ? '' : '; standing for election again'}`)
-        if (isLast) return EXIT.lost
+        complain(`${end.why}; ${end.fate}${isLast ? '' : '; standing for election again'}`)
+        if (isLast) return end.exit
         // The program is stopped a little before the lease has run out: a candidate must not wait for its own old place.
         await held.release()
         // Each term has a guardian of its own: the last one has ended with its program.
@@ -81,7 +80,7 @@ async function campaign(election: Election, task: Task, stage: Stage, isFirst: b
   const { interrupt } = stage.signals
   for (let isTold = false; ; isTold = true) {
     try {
-      return await election.campaign({ waitMs: task.waitMs, signal: interrupt })
+      return await stage.wait((signal) => election.campaign({ waitMs: task.waitMs, signal }))
     } catch (error) {
       if (isFirst || !(error instanceof StoreUnreachableError)) throw error
       if (!isTold) complain(`${error.message}; trying again`)

@@ -22,6 +22,8 @@ interface ExitCodes {
   /** Others have the lock. */
   readonly notAcquired: number
   readonly lost: number
+  /** The time of --max-hold is over: as timeout(1) ends. */
+  readonly over: number
   readonly cannotRun: number
   readonly notFound: number
 }
@@ -33,6 +35,7 @@ export const EXIT: ExitCodes = Object.freeze({
   internal: 70,
   notAcquired: 75,
   lost: 79,
+  over: 124,
   cannotRun: 126,
   notFound: 127,
 })

@@ -2,14 +2,20 @@
 import { checkName, checkWhole } from '../contract/check.ts'
 import { UsageError } from '../contract/errors.ts'
 import { type Given, refuseBoth, type Syntax } from './args.ts'
-import { STORE_HELP } from './command.ts'
 import { EXIT } from './exit.ts'
+import { flag, optionsHelp, STORE, value } from './option.ts'
 import { print } from './output.ts'
 import { withStore } from './store.ts'
 
 export const syntax: Syntax = {
   command: 'id',
-  options: { store: 'value', count: 'value', name: 'value', segment: 'value', json: 'flag' },
+  options: {
+    count: value('1', 'how many, one a line; up to 1 000 000'),
+    name: value('ids', 'ids of one name never repeat'),
+    segment: value('NAME', 'numbers from 1 on instead, without gaps while nobody else takes any at the same time'),
+    json: flag('one object a line: { id, timeMs, worker, sequence }, or { id } for a segment; ids are decimal strings'),
+    store: STORE,
+  },
   operands: [],
   runs: false,
 }
@@ -18,11 +24,7 @@ export const help: string = `Makes ids that no other process makes: 64-bit snowf
 
 Usage: holdfast id [--count N] [--name NAME | --segment NAME] [--store URL] [--json]
 
-  --count 1       how many, one a line; up to 1 000 000
-  --name ids      ids of one name never repeat
-  --segment NAME  numbers from 1 on instead, without gaps while nobody else takes any at the same time
-  --json          one object a line: { id, timeMs, worker, sequence }, or { id } for a segment; ids are decimal strings
-${STORE_HELP}
+${optionsHelp(syntax.options)}
 
 Examples:
   holdfast id

@@ -5,22 +5,22 @@ import type { Limiter, Outcome } from '../kit/limiter/limiter.ts'
 import { type LimiterOptions, resolveLimiter } from '../kit/limiter/options.ts'
 import { type Given, type Syntax, usage } from './args.ts'
 import { runChild } from './child.ts'
-import { STORE_HELP } from './command.ts'
 import { formatDuration, parseDuration } from './duration.ts'
 import { EXIT } from './exit.ts'
+import { flag, optionsHelp, STORE, value } from './option.ts'
 import { complain, print } from './output.ts'
 import { withStore } from './store.ts'
 
 export const syntax: Syntax = {
   command: 'limit',
   options: {
-    store: 'value',
-    rate: 'value',
-    burst: 'value',
-    cost: 'value',
-    key: 'value',
-    wait: 'value',
-    json: 'flag',
+    rate: value('100/1s', 'so many in so much time; all users of the name should say the same'),
+    burst: value('20', 'how many at once after a rest; else as many as the rate says'),
+    cost: value('1', 'how many to take'),
+    key: value('K', 'whom to count: each key has the whole rate; else all are counted together'),
+    wait: value('10s', 'wait for it up to this long; else it is refused at once'),
+    json: flag('one object: { allowed, remaining, retryAfterMs, resetMs, shut }; not with a program'),
+    store: STORE,
   },
   operands: ['NAME'],
   runs: 'maybe',
@@ -30,13 +30,7 @@ export const help: string = `Takes from a rate limit, and runs a program if ther
 
 Usage: holdfast limit NAME --rate N/TIME [options] [-- program [argument …]]
 
-  --rate 100/1s   so many in so much time; all users of the name should say the same
-  --burst 20      how many at once after a rest; else as many as the rate says
-  --cost 1        how many to take
-  --key K         whom to count: each key has the whole rate; else all are counted together
-  --wait 10s      wait for it up to this long; else it is refused at once
-  --json          one object: { allowed, remaining, retryAfterMs, resetMs, shut }; not with a program
-${STORE_HELP}
+${optionsHelp(syntax.options)}
 
 Exit code: 0 taken, or the program's own · 75 refused, and when to try again is said
   64 usage · 69 store out of reach · 70 internal · 126 program can't be run · 127 program not found

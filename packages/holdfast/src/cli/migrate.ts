@@ -1,14 +1,17 @@
 /** `holdfast migrate`: makes the tables that a store on a SQL server needs, or shows how. */
 import { UsageError } from '../contract/errors.ts'
 import type { Given, Syntax } from './args.ts'
-import { STORE_HELP } from './command.ts'
 import { EXIT } from './exit.ts'
+import { flag, optionsHelp, STORE } from './option.ts'
 import { print } from './output.ts'
 import { publicUrl, storeUrl, urlOption, withStore } from './store.ts'
 
 export const syntax: Syntax = {
   command: 'migrate',
-  options: { store: 'value', print: 'flag' },
+  options: {
+    print: flag('only prints the SQL, for your own migrations or an administrator; connects to nothing'),
+    store: STORE,
+  },
   operands: [],
   runs: false,
 }
@@ -17,8 +20,7 @@ export const help: string = `Makes or brings up to date the tables that Holdfast
 
 Usage: holdfast migrate [--print] [--store URL]
 
-  --print         only prints the SQL, for your own migrations or an administrator; connects to nothing
-${STORE_HELP}
+${optionsHelp(syntax.options)}
 
 Tables that are of this version already are left alone; newer ones are refused. Other stores need no tables.
 

@@ -1,9 +1,12 @@
 /** Finds what somebody meant to type. */
 
-/** The candidate nearest to `word`, or null when none is near enough to be worth proposing. */
+/**
+ * The candidate nearest to `word`, or null when none is near enough to be worth proposing: one slip in a short word, two
+ * in a longer one. A guess that is wrong is worse than none. Dashes in front are no letters of the word.
+ */
 export function nearest(word: string, candidates: readonly string[]): string | null {
   let best: string | null = null
-  let bestDistance = Math.max(1, Math.floor(word.length / 2)) + 1
+  let bestDistance = (word.replace(/^-+/, '').length < 5 ? 1 : 2) + 1
   for (const candidate of candidates) {
     const distance = editDistance(word, candidate)
     if (distance < bestDistance) {

@@ -5,15 +5,22 @@ import { Cron } from '../kit/once/cron.ts'
 import { checkEvery, periodOf } from '../kit/once/once.ts'
 import type { Given, Syntax } from './args.ts'
 import { runChild } from './child.ts'
-import { STORE_HELP } from './command.ts'
 import { formatDuration, parseDuration } from './duration.ts'
 import { EXIT } from './exit.ts'
+import { flag, optionsHelp, STORE, value } from './option.ts'
 import { complain } from './output.ts'
 import { withStore } from './store.ts'
 
 export const syntax: Syntax = {
   command: 'once',
-  options: { store: 'value', every: 'value', cron: 'value', 'time-zone': 'value', rerun: 'flag', quiet: 'flag' },
+  options: {
+    every: value('1h', 'the period; it begins at whole multiples of itself since 1970, in UTC'),
+    cron: value("'…'", 'the period begins at these times instead; five fields as in a crontab, or @daily'),
+    'time-zone': value('Z', 'the time zone of --cron, such as Europe/Berlin; default UTC'),
+    rerun: flag('run again if the process that ran it in this period died in the middle'),
+    quiet: flag('say nothing when there is nothing to do'),
+    store: STORE,
+  },
   operands: ['NAME'],
   runs: true,
 }
@@ -22,12 +29,7 @@ export const help: string = `Runs a program unless somebody, on any machine, has
 
 Usage: holdfast once NAME --every 1h | --cron '30 2 * * *' [options] -- program [argument …]
 
-  --every 1h      the period; it begins at whole multiples of itself since 1970, in UTC
-  --cron '…'      the period begins at these times instead: five fields as in a crontab, or @daily
-  --time-zone Z   the time zone of --cron, such as Europe/Berlin; default UTC
-  --rerun         run again if the process that ran it in this period died in the middle
-  --quiet         say nothing when there is nothing to do
-${STORE_HELP}
+${optionsHelp(syntax.options)}
 
 Put the same line into the crontab of every machine: the first to come runs it. The period is told by each machine's own
 clock, so clocks may differ by less than a period. It is written down before the program starts: a program that fails,

@@ -16,6 +16,16 @@ export function complain(text: string): void {
   write(2, `holdfast: ${text.replace(/\s*\n\s*/g, ' ')}\n`)
 }
 
+/** On stderr, as it is: for what is redrawn in place. */
+export function tell(text: string): void {
+  write(2, text)
+}
+
+/** On stdout, as it is. */
+export function draw(text: string): void {
+  write(1, text)
+}
+
 /** What HOLDFAST_DEBUG asks for: where an error came from. */
 export function debug(error: unknown): void {
   if ((process.env.HOLDFAST_DEBUG ?? '') === '') return

@@ -1,12 +1,16 @@
 /** What `holdfast run` is asked for on the command line. */
 import { type Given, refuseBoth, type Syntax, usage } from './args.ts'
 import type { Claim } from './claim.ts'
-import { STORE_HELP } from './command.ts'
+import { flag, optionsHelp, value } from './option.ts'
 import { readTask, TASK_OPTIONS, type Task } from './task.ts'
 
 export const syntax: Syntax = {
   command: 'run',
-  options: { ...TASK_OPTIONS, shared: 'flag', permits: 'value' },
+  options: {
+    ...TASK_OPTIONS,
+    shared: flag('share the lock with others that say --shared; a program without --shared has it alone'),
+    permits: value('k/n', 'take k of the n permits of the lock; all its users must agree on n'),
+  },
   operands: ['NAME'],
   runs: true,
 }
@@ -15,26 +19,21 @@ export const help: string = `Runs a program while holding a lock, and stops the 
 
 Usage: holdfast run NAME [options] -- program [argument …]
 
-${STORE_HELP}
-  --ttl 30s       the lease: how long others wait for a machine that has died; renewed while the program runs
-  --wait 10s      give up after this long; without it, waits for ever
-  --no-wait       give up at once when others have the lock
-  --shared        share the lock with others that say --shared; a program without --shared has it alone
-  --permits k/n   take k of the n permits of the lock; all its users must agree on n
-  --grace 5s      how long a program that must stop has, from TERM to KILL
+${optionsHelp(syntax.options)}
 
 The program gets HOLDFAST_LINE, HOLDFAST_TOKEN (the fencing token: larger than that of every earlier holder),
-HOLDFAST_PLACE (which guards ask for as well), HOLDFAST_TTL_MS and HOLDFAST_STORE (without a password) in its environment,
-and the signals that are sent to holdfast.
+HOLDFAST_PLACE (which guards ask for as well), HOLDFAST_TTL_MS and HOLDFAST_STORE (without a password) in its
+environment, and the signals that are sent to holdfast.
 The lock is released when the program itself has ended; what it has left running in the background is not waited for.
+A wait of more than a second is told on stderr: who holds the lock, since when, and the position in the queue.
 
 Exit code: the program's own, 128+n if signal n ended it (or the wait), and
-  64 usage · 69 store out of reach · 70 internal · 75 not acquired · 79 lock lost, program stopped
-  126 program can't be run · 127 program not found
+  64 usage · 69 store out of reach · 70 internal · 75 not acquired (--busy-exit) · 79 lock lost, program stopped
+  124 --max-hold is over, program stopped · 126 program can't be run · 127 program not found
 
 Examples:
   holdfast run nightly --no-wait -- ./backup.sh
-  holdfast run deploy --wait 10m -- make deploy
+  holdfast run deploy --wait 10m --label "$USER" -- make deploy
   holdfast run reports --permits 1/3 -- ./report.sh      three at a time
   holdfast run db --shared -- ./read.sh                  readers together, \`holdfast run db\` alone`
 

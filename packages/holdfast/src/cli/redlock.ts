@@ -3,15 +3,23 @@ import { UsageError } from '../contract/errors.ts'
 import { parseStoreUrl, type StoreUrl } from '../store-url.ts'
 import { store as redlock } from '../stores/redlock/open.ts'
 import type { Given, Syntax } from './args.ts'
-import { STORE_HELP } from './command.ts'
 import { formatDuration, parseDuration } from './duration.ts'
 import { EXIT } from './exit.ts'
+import { optionsHelp, STORE, value } from './option.ts'
 import { print } from './output.ts'
 import { publicUrl, storeUrl } from './store.ts'
 
 export const syntax: Syntax = {
   command: 'redlock',
-  options: { store: 'value', 'max-ttl': 'value', from: 'value' },
+  options: {
+    'max-ttl': value(
+      'TIME',
+      'for init, the longest lease of the deployment; default 60s. One constant for all clients, kept by the servers: a ' +
+        'server that restarts gives no votes for so long, since it may have forgotten some.',
+    ),
+    from: value('URL', 'for resize, the servers there are, if most of them are not among the new ones'),
+    store: STORE,
+  },
   operands: ['init|resize'],
   runs: false,
 }
@@ -21,17 +29,15 @@ export const help: string = `Sets up the servers of a Redlock deployment, and ch
 Usage: holdfast redlock init --store redlock://h1,h2,h3 [--max-ttl 60s]
        holdfast redlock resize --store redlock://h1,h2,h4 [--from redlock://h1,h2,h3]
 
-init tells the servers that this is their first start, so that they give votes at once. All must answer, and none may have been used before.
-Without it everything works too, one longest lease later. Never use it to hurry up a server that restarted or lost its data: that is when two
-could hold at once.
+init tells the servers that this is their first start, so that they give votes at once. All must answer, and none may
+have been used before. Without it everything works too, one longest lease later. Never use it to hurry up a server that
+restarted or lost its data: that is when two could hold at once.
 
-resize makes the servers of --store the servers of the deployment, while clients work: it adds, removes and replaces them one by one, and waits for one
-longest lease between two changes. Servers that are taken in must be empty. It can be run again if it was cut off. Then give every client the new list.
+resize makes the servers of --store the servers of the deployment, while clients work: it adds, removes and replaces
+them one by one, and waits for one longest lease between two changes. Servers that are taken in must be empty. It can be
+run again if it was cut off. Then give every client the new list.
 
-  --max-ttl TIME  init: the longest lease of the deployment (default 60s): one constant for all clients, kept by the
-                  servers. A server that restarts gives no votes for so long, since it may have forgotten some.
-  --from URL      resize: the servers there are, if most of them are not among the new ones.
-${STORE_HELP}
+${optionsHelp(syntax.options)}
 
 Examples:
   holdfast redlock init --store redlock://10.0.0.1,10.0.0.2,10.0.0.3

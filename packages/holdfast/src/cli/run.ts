@@ -1,7 +1,6 @@
 /** `holdfast run`: runs a program while holding a lock. */
 import type { Given } from './args.ts'
 import { acquire } from './claim.ts'
-import { EXIT } from './exit.ts'
 import { Guard } from './guard.ts'
 import { complain } from './output.ts'
 import { readPlan } from './plan.ts'
@@ -18,11 +17,10 @@ export function execute(given: Given): Promise<number> {
     try {
       const hf = await stage.open()
       const { waitMs, name, claim } = plan
-      const held = await acquire(hf, name, claim, { waitMs, signal: stage.signals.interrupt })
+      const held = await stage.wait((signal) => acquire(hf, name, claim, { waitMs, signal }))
       const end = await supervise(plan, held, guard, stage)
-      if (end.loss === null) return end.exit
-      complain(`${end.loss}; ${end.fate}`)
-      return EXIT.lost
+      if (end.why !== null) complain(`${end.why}; ${end.fate}`)
+      return end.exit
     } finally {
       guard.dismiss()
     }

@@ -3,8 +3,8 @@ import { checkName } from '../contract/check.ts'
 import type { LineView } from '../contract/driver.ts'
 import type { Holdfast } from '../holdfast.ts'
 import type { Given, Syntax } from './args.ts'
-import { STORE_HELP } from './command.ts'
 import { EXIT } from './exit.ts'
+import { flag, optionsHelp, STORE } from './option.ts'
 import { isStyled, print } from './output.ts'
 import { withStore } from './store.ts'
 import { printable } from './table.ts'
@@ -12,7 +12,10 @@ import { kind, lineJson, placeTable } from './view.ts'
 
 export const syntax: Syntax = {
   command: 'show',
-  options: { store: 'value', json: 'flag' },
+  options: {
+    store: STORE,
+    json: flag('one object: { name, capacity, holders, waiters }; a lock that nobody uses has capacity 0'),
+  },
   operands: ['NAME'],
   runs: false,
 }
@@ -21,8 +24,7 @@ export const help: string = `Shows the holders of a lock, and its waiters in the
 
 Usage: holdfast show NAME [--store URL] [--json]
 
-${STORE_HELP}
-  --json          one object: { name, capacity, holders, waiters }; a lock that nobody uses has capacity 0
+${optionsHelp(syntax.options)}
 
 Examples:
   holdfast show stock:42

@@ -1,12 +1,15 @@
 /** What a program under a hold needs besides the hold: the store, and the signals that are sent to us. */
-import { UsageError } from '../contract/errors.ts'
+import { AcquireTimeoutError, UsageError } from '../contract/errors.ts'
 import type { Driver } from '../contract/driver.ts'
 import type { SqliteDriver } from '../stores/sqlite/index.ts'
+import type { Held } from '../hold/held.ts'
 import type { Holdfast } from '../holdfast.ts'
-import { signalExit } from './exit.ts'
-import { debug } from './output.ts'
+import { errorText, signalExit } from './exit.ts'
+import { complain, debug } from './output.ts'
+import { orRefused } from './refused.ts'
 import { Interrupted, Signals } from './signals.ts'
 import type { Task } from './task.ts'
+import { Waiting } from './waiting.ts'
 
 /** How long the store may take to hear that the lock is free; it learns it from the lease otherwise. */
 const FAREWELL_MS = 5_000
@@ -33,7 +36,9 @@ export class Stage {
       return await work(stage)
     } catch (error) {
       if (error instanceof Interrupted) return signalExit(error.signal)
-      throw error
+      if (!(error instanceof AcquireTimeoutError)) throw error
+      if (!task.quiet) complain(errorText(error))
+      return task.busyExit
     } finally {
       await stage.#farewell()
     }
@@ -42,13 +47,28 @@ export class Stage {
   async open(): Promise<Holdfast> {
     const [{ openDriver }, { makeInstance }] = await Promise.all([import('../open.ts'), import('../holdfast.ts')])
     const { store, ttlMs, label } = this.#task
-    const { driver, options } = await openDriver(store, { ttlMs, label })
+    const { driver, options } = await orRefused(store, () =>
+      // `supervise` sees to the longest hold.
+      openDriver(store, { ttlMs, label, maxHoldMs: Number.POSITIVE_INFINITY }),
+    )
     this.#driver = driver
     this.#hf = makeInstance(driver, options)
     if (this.#hf.traits.scope === 'process') {
       throw new UsageError('this store is seen by one process only, so it locks nothing here; use a sqlite: file')
     }
     return this.#hf
+  }
+
+  /** Waits for the lock; tells people whom for, and when the store can't be reached. */
+  async wait(acquire: (signal: AbortSignal) => Promise<Held>): Promise<Held> {
+    const hf = this.#hf as Holdfast
+    const { name, store, quiet } = this.#task
+    const waiting = quiet ? null : new Waiting(hf, name)
+    try {
+      return await orRefused(store, (signal) => acquire(AbortSignal.any([this.signals.interrupt, signal])))
+    } finally {
+      waiting?.end()
+    }
   }
 
   /** On stores that can tell that a process has died: makes our place live while another process does, too. */

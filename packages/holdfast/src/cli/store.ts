@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { defaultPath } from '../stores/sqlite/default-path.ts'
 import type { Holdfast } from '../holdfast.ts'
 import type { Given } from './args.ts'
+import { orRefused } from './refused.ts'
 
 /** What was asked for, else what the environment says, else a file of this user. */
 export function storeUrl(given: Given, env: NodeJS.ProcessEnv = process.env): string {
@@ -48,7 +49,8 @@ export function urlOption(url: string, name: string): string | null {
 /** Opens the store for one look or deed, and closes it whatever comes of that. */
 export async function withStore<T>(given: Given, fn: (hf: Holdfast) => Promise<T>): Promise<T> {
   const { holdfast } = await import('../open.ts')
-  const hf = await holdfast(storeUrl(given))
+  const url = storeUrl(given)
+  const hf = await orRefused(url, () => holdfast(url))
   try {
     return await fn(hf)
   } finally {

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { Held } from '../hold/held.ts'
 import { credentialOf } from '../fence/proof.ts'
+import { formatDuration } from './duration.ts'
 import { EXIT, signalExit } from './exit.ts'
 import type { Ending, Guard } from './guard.ts'
 import { bootMs } from './orders.ts'
@@ -13,8 +14,8 @@ import type { Task } from './task.ts'
 
 /** How it ended. */
 export interface End {
-  /** Why the hold was lost; null: it was not, and `exit` is the program's own. */
-  readonly loss: string | null
+  /** Why the program had to stop: a loss, or its time was over. Null: it ended by itself, and `exit` is its own. */
+  readonly why: string | null
   readonly exit: number
   /** What became of the program, for people. */
   readonly fate: string
@@ -29,6 +30,7 @@ export async function supervise(task: Task, held: Held, guard: Guard, stage: Sta
   held.assertHeld()
   stage.signals.passOn()
   let loss: string | null = null
+  let isOver = false
   held.signal.addEventListener('abort', () => {
     loss ??= held.signal.reason instanceof Error ? held.signal.reason.message : 'the lock was lost'
     guard.stop()
@@ -39,6 +41,11 @@ export async function supervise(task: Task, held: Held, guard: Guard, stage: Sta
     // 0 means that the store is being asked, or that the lock is lost, which is told otherwise.
     if (held.remainingMs > 0) guard.extend(leaseUntilMs())
   }, task.ttlMs / 10)
+  // Not `maxHoldMs` of the lock, which gives it up at that moment: here the lock is held until the program has stopped.
+  const over = after(task.maxHoldMs, () => {
+    isOver = true
+    guard.stop()
+  })
   let ending: Ending
   try {
     ending = await guard.run(
@@ -63,11 +70,18 @@ export async function supervise(task: Task, held: Held, guard: Guard, stage: Sta
     )
   } finally {
     clearInterval(reporting)
+    clearTimeout(over)
     stage.signals.detach()
   }
   if (held.state === 'lost') loss ??= `lock ${JSON.stringify(task.name)} was lost`
   const fate = fateOf(task, ending)
-  return loss === null ? { loss, exit: endingExit(task, ending), fate } : { loss, exit: EXIT.lost, fate }
+  if (loss !== null) return { why: loss, exit: EXIT.lost, fate }
+  if (!isOver) return { why: null, exit: endingExit(task, ending), fate }
+  return { why: `${JSON.stringify(task.name)} was held for ${formatDuration(task.maxHoldMs)}`, exit: EXIT.over, fate }
+}
+
+function after(ms: number, then: () => void): NodeJS.Timeout | undefined {
+  return ms === Number.POSITIVE_INFINITY ? undefined : setTimeout(then, ms)
 }
 
 function endingExit(task: Task, ending: Ending): number {

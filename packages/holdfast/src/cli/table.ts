@@ -30,6 +30,19 @@ export function width(text: string): number {
   return columns
 }
 
+/** The text cut to so many columns, with a mark where it was cut. */
+export function clip(text: string, columns: number): string {
+  if (width(text) <= columns) return text
+  let shown = ''
+  let used = 1
+  for (const char of text) {
+    used += width(char)
+    if (used > columns) break
+    shown += char
+  }
+  return columns < 1 ? '' : `${shown}…`
+}
+
 const WIDE =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\u3000-\u303f\uff01-\uff60]/u
 

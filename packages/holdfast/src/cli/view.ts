@@ -28,14 +28,13 @@ export function lineTable(lines: readonly LineView[], styled: boolean): string {
     { title: 'FOR', align: 'right' },
   ]
   const rows = lines.map((line) => {
-    const [first, ...others] = line.holders
-    const more = others.length === 0 ? '' : ` and ${others.length} more`
+    const [first] = line.holders
     return [
       line.name,
       kind(line.capacity),
       String(line.holders.length),
       String(line.waiters.length),
-      first === undefined ? '-' : who(first) + more,
+      heldBy(line) ?? '-',
       first === undefined ? '-' : formatDuration(first.ageMs),
     ]
   })
@@ -89,6 +88,12 @@ function weight(value: number, capacity: number): string {
 export function who(place: Pick<PlaceView, 'host' | 'pid' | 'label'>): string {
   const process = `${place.host === '' ? '?' : place.host}:${place.pid === 0 ? '?' : place.pid}`
   return place.label === '' ? process : `${place.label} (${process})`
+}
+
+/** The first holder, and how many more there are; null: nobody. */
+export function heldBy({ holders: [first, ...others] }: LineView): string | null {
+  if (first === undefined) return null
+  return others.length === 0 ? who(first) : `${who(first)} and ${others.length} more`
 }
 
 /** The last runs of scheduled jobs. */

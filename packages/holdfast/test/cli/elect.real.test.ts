@@ -11,7 +11,7 @@ describe('elect', () => {
   it('runs the program of one candidate at a time, and the next takes over', async () => {
     const first = elect(['lead', '--value', 'a:1'], `${acts('lead.log', 'first', 1)}; cat`)
     await until('the first acts', () => terminal.read('lead.log') !== '')
-    const second = elect(['lead', '--value', 'b:2'], acts('lead.log', 'second', 3))
+    const second = elect(['lead', '--value', 'b:2', '--quiet'], acts('lead.log', 'second', 3))
     await until('the second stands', async () => (await terminal.waiters('lead')) === 1)
     const { out } = await terminal.holdfast('show', 'lead')
     expect(out).toMatch(/VALUE[\s\S]*holds .* a:1\n[\s\S]*waits .* b:2/)

@@ -28,7 +28,7 @@ describe('the exit code of run', () => {
     expect(atOnce.err).toMatch(/^holdfast: lock "busy" is held by others[^\n]*\n$/)
     const later = await terminal.holdfast('run', 'busy', '--wait', '1s', '--', 'echo', 'never')
     expect(later).toMatchObject({ code: 75, out: '' })
-    expect(later.err).toMatch(/^holdfast: lock "busy" stayed held by others for 1000 ms\n$/)
+    expect(later.err).toMatch(/^(holdfast: waiting .*\n)?holdfast: lock "busy" stayed held by others for 1000 ms\n$/)
     expect(holder.hasExited).toBe(false)
   })
 
@@ -40,7 +40,7 @@ describe('the exit code of run', () => {
   ] as const)('is 128+n when %s ends the wait, and the place in line is given up', async (signal, code) => {
     terminal.script(['queue'], acts(`queue-${signal}.log`, 'holder', 0))
     await until('the holder acts', () => terminal.read(`queue-${signal}.log`) !== '')
-    const waiter = terminal.start(['run', 'queue', '--', 'echo', 'never'])
+    const waiter = terminal.start(['run', 'queue', '--quiet', '--', 'echo', 'never'])
     await until('it stands in line', async () => (await terminal.waiters('queue')) === 1)
     waiter.kill(`SIG${signal}`)
     expect(await waiter.exit).toEqual({ code, signal: null, out: '', err: '' })
@@ -102,8 +102,20 @@ describe('the exit code of run', () => {
   )
 
   it('is 0 for help and version', async () => {
-    expect((await terminal.holdfast('--version')).out).toMatch(/^\d+\.\d+\.\d+\n$/)
-    for (const args of [['--help'], ['help'], ['help', 'run'], ['run', '--help'], ['ls', '-h'], ['show', '--help']]) {
+    const { out } = await terminal.holdfast('--version')
+    expect(out).toMatch(/^\d+\.\d+\.\d+\n$/)
+    expect(await terminal.holdfast('-V')).toMatchObject({ code: 0, out, err: '' })
+    for (const args of [['--help'], ['help'], ['-h']]) {
+      const exit = await terminal.holdfast(...args)
+      expect(exit).toMatchObject({ code: 0, err: '' })
+      expect(exit.out).toMatch(/^holdfast: [\s\S]* run NAME -- program …/)
+    }
+    for (const args of [
+      ['help', 'run'],
+      ['run', '--help'],
+      ['ls', '-h'],
+      ['show', '--help'],
+    ]) {
       const exit = await terminal.holdfast(...args)
       expect(exit).toMatchObject({ code: 0, err: '' })
       expect(exit.out).toMatch(/Usage: holdfast[\s\S]*Examples:/)

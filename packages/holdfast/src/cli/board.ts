@@ -1,0 +1,186 @@
+/** The page of `holdfast top`: what is sorted and filtered how, and its rows. Knows no terminal and no store. */
+import type { LineView } from '../contract/driver.ts'
+import { formatDuration } from './duration.ts'
+import type { Look } from './looks.ts'
+import type { Key, Size } from './screen.ts'
+import { clip, printable, table } from './table.ts'
+import { heldBy, kind, who } from './view.ts'
+
+/** By which column; the key that chooses it is its first letter. */
+export type Sort = 'waiters' | 'age' | 'lease' | 'name'
+
+export const SORTS: readonly Sort[] = ['waiters', 'age', 'lease', 'name']
+
+const FIXED_ROWS = 4
+
+const longestWait = ({ waiters }: LineView): number => Math.max(0, ...waiters.map(({ ageMs }) => ageMs))
+const age = ({ holders }: LineView): number => Math.max(-1, ...holders.map(({ ageMs }) => ageMs))
+const lease = ({ holders }: LineView): number =>
+  Math.min(Number.MAX_SAFE_INTEGER, ...holders.map(({ leftMs }) => leftMs))
+
+/** What stands on top: the most wanted, the longest held, the lease that ends first, or the first by name. */
+const ORDERS: Readonly<Record<Sort, (a: LineView, b: LineView) => number>> = {
+  waiters: (a, b) => b.waiters.length - a.waiters.length || longestWait(b) - longestWait(a),
+  age: (a, b) => age(b) - age(a),
+  lease: (a, b) => lease(a) - lease(b),
+  name: () => 0,
+}
+
+export class Board {
+  /** What people should know of the store; shown as it is. */
+  readonly #store: string
+  #sort: Sort
+  #isReversed = false
+  #filter = ''
+  #isTyping = false
+  #isPaused = false
+  #top = 0
+  #look: Look | null = null
+
+  constructor(store: string, sort: Sort) {
+    this.#store = store
+    this.#sort = sort
+  }
+
+  /** A new look, which a pause leaves unseen. */
+  see(look: Look): void {
+    if (!this.#isPaused || this.#look === null) this.#look = look
+  }
+
+  /** True: that key ends it. */
+  press(key: Key, { rows }: Size): boolean {
+    if (key === 'interrupt') return true
+    if (this.#isTyping) {
+      this.#type(key)
+      return false
+    }
+    const page = Math.max(1, rows - FIXED_ROWS)
+    const sort = SORTS.find((name) => name[0] === key)
+    if (sort !== undefined) this.#sort = sort
+    else if (key === 'r') this.#isReversed = !this.#isReversed
+    else if (key === '/') this.#isTyping = true
+    else if (key === 'escape') this.#filter = ''
+    else if (key === ' ') this.#isPaused = !this.#isPaused
+    else if (key === 'down' || key === 'j') this.#top += 1
+    else if (key === 'up' || key === 'k') this.#top -= 1
+    else if (key === 'page down') this.#top += page
+    else if (key === 'page up') this.#top -= page
+    else if (key === 'home') this.#top = 0
+    else if (key === 'end') this.#top = Number.MAX_SAFE_INTEGER
+    else return key === 'q'
+    return false
+  }
+
+  #type(key: Key): void {
+    if (key === 'enter' || key === 'escape') {
+      this.#isTyping = false
+      if (key === 'escape') this.#filter = ''
+    } else if (key === 'backspace') this.#filter = this.#filter.replace(/.$/su, '')
+    else if (/^.$/su.test(key)) this.#filter += key
+    this.#top = 0
+  }
+
+  /** As many rows as the terminal has, none longer than it is wide. */
+  rows(size: Size, nowMs: number, styled: boolean): string[] {
+    const look = this.#look
+    if (look === null) return []
+    const lines = this.lines()
+    const room = Math.max(0, size.rows - FIXED_ROWS)
+    this.#top = Math.max(0, Math.min(this.#top, lines.length - room))
+    const [head = '', ...body] = lineRows(lines.slice(this.#top, this.#top + room))
+    const last = this.#top + body.length
+    const part = body.length === lines.length ? '' : `  ${this.#top + 1} to ${last} of ${lines.length}`
+    const shown = [
+      this.#title(look, nowMs),
+      this.#state(look, nowMs, lines.length) + part,
+      head,
+      ...body,
+      ...Array.from({ length: room - body.length }, () => ''),
+      this.#keys(),
+    ].map((row) => clip(row, size.columns))
+    if (styled) {
+      shown[0] = `\u001b[1m${shown[0]}\u001b[22m`
+      shown[2] = `\u001b[7m${(shown[2] as string).padEnd(size.columns)}\u001b[27m`
+      if (look.outage !== null) shown[1] = `\u001b[31;1m${shown[1]}\u001b[39;22m`
+    }
+    return shown.slice(0, size.rows)
+  }
+
+  /** Those that pass the filter, in order. */
+  lines(): LineView[] {
+    const filter = this.#filter.toLowerCase()
+    const lines = (this.#look?.lines ?? []).filter((line) => matches(line, filter))
+    const order = ORDERS[this.#sort]
+    lines.sort((a, b) => order(a, b) || (a.name < b.name ? -1 : 1))
+    return this.#isReversed ? lines.toReversed() : lines
+  }
+
+  #title({ lines }: Look, nowMs: number): string {
+    const holders = lines.reduce((sum, line) => sum + line.holders.length, 0)
+    const waiters = lines.reduce((sum, line) => sum + line.waiters.length, 0)
+    const time = new Date(nowMs).toTimeString().slice(0, 8)
+    const counts = [amount(lines.length, 'lock'), amount(holders, 'holder'), amount(waiters, 'waiter')].join(', ')
+    return `${time}  ${counts}  ${printable(this.#store)}`
+  }
+
+  #state({ outage, seenMs }: Look, nowMs: number, shown: number): string {
+    const ago = formatDuration(Math.max(0, nowMs - seenMs))
+    if (outage !== null) return `OUTAGE, seen ${ago} ago: ${printable(outage.message)}`
+    const filter = this.#isTyping || this.#filter !== '' ? `  filter: ${printable(this.#filter)}` : ''
+    const found = filter === '' ? '' : `${this.#isTyping ? '_' : ''} (${shown} found)`
+    const paused = this.#isPaused ? `  PAUSED, seen ${ago} ago` : ''
+    return `by ${this.#sort}${this.#isReversed ? ', reversed' : ''}${paused}${filter}${found}`
+  }
+
+  #keys(): string {
+    if (this.#isTyping) return 'type to filter by lock or holder   Enter keep   Esc clear'
+    return 'w waiters  a age  l lease  n name  r reverse  / filter  Space pause  q quit'
+  }
+}
+
+function amount(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
+
+function matches({ name, holders }: LineView, filter: string): boolean {
+  if (filter === '') return true
+  return [name, ...holders.map(who)].some((text) => text.toLowerCase().includes(filter))
+}
+
+/** A heading, and a row for each lock. */
+function lineRows(lines: readonly LineView[]): string[] {
+  const columns = [
+    { title: 'WAITERS', align: 'right' as const },
+    { title: 'LONGEST', align: 'right' as const },
+    { title: 'HELD', align: 'right' as const },
+    { title: 'LEASE', align: 'right' as const },
+    { title: 'KIND' },
+    { title: 'LOCK' },
+    { title: 'HELD BY' },
+  ]
+  const rows = lines.map((line) => {
+    const holder = heldBy(line)
+    return [
+      String(line.waiters.length),
+      line.waiters.length === 0 ? '-' : formatDuration(longestWait(line)),
+      holder === null ? '-' : formatDuration(age(line)),
+      holder === null ? '-' : formatDuration(lease(line)),
+      kind(line.capacity),
+      // A name may be 512 letters long, and is not to push its holder off the screen.
+      clip(printable(line.name), NAME_COLUMNS),
+      holder ?? '-',
+    ]
+  })
+  return table(columns, rows, false).split('\n')
+}
+
+const NAME_COLUMNS = 40
+
+/** The same lock as one plain line. */
+export function plainLine(line: LineView): string {
+  if (line.capacity === 0) return `${printable(line.name)}: free`
+  const holder = heldBy(line)
+  const held = holder === null ? 'held by nobody' : `held by ${holder} for ${formatDuration(age(line))}`
+  const waiting = line.waiters.length === 0 ? '' : `, longest wait ${formatDuration(longestWait(line))}`
+  return printable(`${line.name} (${kind(line.capacity)}): ${held}, ${line.waiters.length} waiting${waiting}`)
+}

@@ -1,0 +1,44 @@
+/** Where nobody watches in place: what has changed from look to look. */
+import type { LineView } from '../contract/driver.ts'
+import type { Look } from './looks.ts'
+import { complain } from './output.ts'
+import { printable } from './table.ts'
+
+export interface Change extends Look {
+  /** Locks that others hold or wait for than at the last look; one that is free again has capacity 0. */
+  readonly changed: readonly LineView[]
+}
+
+/** Tells each look that differs from the one before; an outage is told once, on stderr. */
+export async function followChanges(
+  all: AsyncIterable<Look>,
+  tell: (change: Change) => void,
+  count: number = Number.POSITIVE_INFINITY,
+): Promise<void> {
+  let last: ReadonlyMap<string, string> | null = null
+  let isOut = false
+  let seen = 0
+  for await (const look of all) {
+    if (look.outage !== null && !isOut) complain(`${printable(look.outage.message)}; looking again`)
+    isOut = look.outage !== null
+    if (!isOut) {
+      const now = new Map(look.lines.map((line) => [line.name, fingerprint(line)]))
+      const before: ReadonlyMap<string, string> = last ?? new Map<string, string>()
+      const changed = [
+        ...look.lines.filter(({ name }) => before.get(name) !== now.get(name)),
+        ...[...before.keys()].filter((name) => !now.has(name)).map(free),
+      ]
+      if (changed.length > 0 || last === null) tell({ ...look, changed })
+      last = now
+    }
+    if (++seen >= count) return
+  }
+}
+
+function free(name: string): LineView {
+  return { name, capacity: 0, holders: [], waiters: [] }
+}
+
+function fingerprint({ capacity, holders, waiters }: LineView): string {
+  return [capacity, ...holders.map(({ token }) => token), '', ...waiters.map(({ token }) => token)].join(' ')
+}

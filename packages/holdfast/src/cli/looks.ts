@@ -1,0 +1,63 @@
+/** Looks at all locks again and again, gently, and goes on through an outage of the store. */
+import type { LineView } from '../contract/driver.ts'
+import { StoreError } from '../contract/errors.ts'
+import type { Holdfast } from '../holdfast.ts'
+
+/** What was seen. During an outage: what was seen last. */
+export interface Look {
+  readonly lines: readonly LineView[]
+  /** When it was seen, by the clock of this machine. */
+  readonly seenMs: number
+  /** Why the store could not be asked this time; null: the store has answered. */
+  readonly outage: StoreError | null
+}
+
+/** A look that takes long, among very many locks, leaves the store at least this many times as long alone. */
+const REST = 4
+
+/** Ends when the signal aborts. The first look must succeed: a store that was never reached is an error. */
+export async function* looks(
+  hf: Holdfast,
+  prefix: string,
+  intervalMs: number,
+  signal: AbortSignal,
+): AsyncGenerator<Look> {
+  let last: Look | null = null
+  while (!signal.aborted) {
+    const began = performance.now()
+    try {
+      // A store that does not answer must not keep anybody who wants to leave.
+      const lines = await Promise.race([linesOf(hf, prefix), aborted(signal)])
+      if (lines === null) return
+      last = { lines, seenMs: Date.now(), outage: null }
+    } catch (error) {
+      if (last === null || !(error instanceof StoreError)) throw error
+      last = { ...last, outage: error }
+    }
+    yield last
+    await pause(Math.max(intervalMs, REST * (performance.now() - began)), signal)
+  }
+}
+
+async function linesOf(hf: Holdfast, prefix: string): Promise<LineView[]> {
+  const lines: LineView[] = []
+  for await (const line of hf.list({ prefix })) lines.push(line)
+  return lines
+}
+
+function aborted(signal: AbortSignal): Promise<null> {
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(null), { once: true }))
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(end, ms)
+    function end(): void {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    if (signal.aborted) end()
+    else signal.addEventListener('abort', end)
+  })
+}
