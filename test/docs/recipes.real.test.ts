@@ -77,7 +77,12 @@ class Program {
 
   constructor(file: string, args: readonly string[], env: Readonly<Record<string, string>>) {
     // As a service manager has it: nothing of our own environment.
-    this.#child = spawn(file, [...args], { env: { ...env, HOME: folder }, stdio: ['ignore', 'pipe', 'pipe'] })
+    // A group of its own: cron's shell may stay in front of the command, and would not pass a signal on.
+    this.#child = spawn(file, [...args], {
+      env: { ...env, HOME: folder },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    })
     let text = ''
     for (const stream of [this.#child.stdout, this.#child.stderr]) stream.on('data', (chunk) => (text += String(chunk)))
     running.add(this)
@@ -88,7 +93,7 @@ class Program {
   }
 
   terminate(): void {
-    this.#child.kill('SIGTERM')
+    if (this.#child.pid !== undefined) process.kill(-this.#child.pid, 'SIGTERM')
   }
 }
 
