@@ -38,7 +38,7 @@ export default defineConfig({
         test: {
           name: 'real',
           include: folders.map((folder) => `${folder}/**/*.real.test.ts`),
-          globalSetup: 'test/install.ts',
+          globalSetup: 'test/prepare.ts',
           testTimeout: 180_000,
           hookTimeout: 120_000,
           maxWorkers: 2,

@@ -1,5 +1,10 @@
-/** Embeds the scripts of the stores, compiles holdfast into build and bundles that into dist, compiles holdfast-lab into dist. */
+/**
+ * Embeds the scripts of the stores, compiles holdfast into build and bundles that into dist, compiles holdfast-lab into
+ * dist.
+ *   --no-types   leaves the types of holdfast out: enough for tests
+ */
 import { copyFileSync, rmSync } from 'node:fs'
+import { stampBuild } from './built.js'
 import { runSteps } from './run.js'
 
 for (const name of ['holdfast', 'holdfast-lab']) {
@@ -14,3 +19,4 @@ runSteps([
   ['bundle', 'node', 'scripts/bundle.js', ...process.argv.slice(2)],
   ['build of the laboratory', 'tsc', '-p', 'packages/holdfast-lab/tsconfig.build.json'],
 ])
+stampBuild()

@@ -7,13 +7,15 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { rollup } from 'rollup'
 import { dts } from 'rollup-plugin-dts'
+import { minify } from 'terser'
 
 const PACKAGE = 'packages/holdfast'
 const { entries, programs } = JSON.parse(readFileSync('scripts/entries.json', 'utf8'))
+const PRIVATE = '$private$'
 const external = (id) => !/^(\.|\/|packages\/)/.test(id)
 
 rmSync(`${PACKAGE}/dist`, { recursive: true, force: true })
-await bundle({ ...entries, ...programs }, 'build/', '.js', [])
+await bundle({ ...entries, ...programs }, 'build/', '.js', [{ name: 'shorten', renderChunk: shortened }])
 if (!process.argv.includes('--no-types')) {
   const typed = Object.fromEntries(Object.entries(entries).filter(([name]) => name !== 'internal'))
   await bundle(typed, '', '.ts', [dts({ tsconfig: 'tsconfig.json' })])
@@ -39,8 +41,28 @@ async function bundle(input, folder, ending, plugins) {
     dir: `${PACKAGE}/dist`,
     entryFileNames: `[name]${suffix}`,
     chunkFileNames: `shared-[hash]${suffix}`,
-    // Names as they are written: who looks into a stack trace finds them in the sources.
+    // Names as they are written: a reader of a stack trace finds them in the sources.
     minifyInternalExports: false,
+    hoistTransitiveImports: false,
     indent: false,
   })
+}
+
+/**
+ * What a stack trace shows stays: classes, functions, private methods, and lines of at most 120 columns to point at. The
+ * names of local variables and white space go, which is a seventh of the package. Terser would rename private methods
+ * too, so they look like public ones while it works.
+ * @param {string} code
+ */
+async function shortened(code) {
+  const hidden = code.replaceAll(/#(?=[a-zA-Z_])/g, PRIVATE)
+  const functions = [...hidden.matchAll(/\b(?:const|let) (\w+) = (?:async )?(?:\([^()]*\)|\w+) =>/g)].map((m) => m[1])
+  const { code: short } = await minify(hidden, {
+    ecma: 2022,
+    parse: { module: true },
+    compress: false,
+    mangle: { keep_fnames: true, keep_classnames: true, reserved: functions },
+    format: { semicolons: false, max_line_len: 120 },
+  })
+  return { code: short.replaceAll(PRIVATE, '#'), map: null }
 }

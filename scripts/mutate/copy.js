@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import ts from 'typescript'
 import { refusal } from './table.js'
 
@@ -31,6 +31,7 @@ export async function copyOfTree() {
   linkPackages(path)
   const embed = () => execFileSync(process.execPath, ['scripts/embed.js'], { cwd: path })
   embed()
+  const { stampBuild: stamp } = await import(pathToFileURL(join(path, 'scripts/built.js')).href)
   // The laboratory's programs run the library: what is tortured is the copy.
   const compilers = ['holdfast', 'holdfast-lab'].map((name) => compilerAt(path, name))
   /** @type {Map<string, string>} What the mutated files were before. */
@@ -72,6 +73,7 @@ export async function copyOfTree() {
     build() {
       for (const compiler of compilers) compiler.build()
       execFileSync(process.execPath, ['scripts/bundle.js', '--no-types'], { cwd: path })
+      stamp()
     },
     remove() {
       rmSync(path, { recursive: true, force: true })
