@@ -1,4 +1,4 @@
-/** Whether what is built is of the sources as they are now: a stale build is never tested, nor torn to pieces in vain. */
+/** Whether the build is of the sources as they are now: a stale build is never tested. */
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

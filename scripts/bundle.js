@@ -1,7 +1,8 @@
 /**
- * Makes packages/holdfast/dist, which is what users install, of build: for each entry and program of scripts/entries.json
- * one file of code and one of types, and what several share in files of its own. All lie in one folder, so that a program
- * finds its neighbours (guardian.js, worker.js, client.js) under the same name as in the sources.
+ * Makes packages/holdfast/dist, which is what users install, of build: for each entry and program of
+ * scripts/entries.json one file of code and one of types, and what several share in files of its own. All lie in one
+ * folder, so that a program finds its neighbours (guardian.js, worker.js, client.js) under the same name as in the
+ * sources.
  *   --no-types   leaves the types out: enough for tests
  */
 import { readFileSync, rmSync } from 'node:fs'
@@ -49,9 +50,9 @@ async function bundle(input, folder, ending, plugins) {
 }
 
 /**
- * What a stack trace shows stays: classes, functions, private methods, and lines of at most 120 columns to point at. The
- * names of local variables and white space go, which is a seventh of the package. Terser would rename private methods
- * too, so they look like public ones while it works.
+ * What a stack trace shows stays: classes, functions, private methods, and lines of at most 120 columns to point at.
+ * The names of local variables and white space go, which is a seventh of the package. Terser would rename private
+ * methods too, so they look like public ones while it works.
  * @param {string} code
  */
 async function shortened(code) {

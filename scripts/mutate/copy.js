@@ -63,7 +63,9 @@ export async function copyOfTree() {
       before.clear()
       embed()
     },
-    /** What the compiler says against the mutated files: a product that does not compile is not one that a test caught. */
+    /**
+     * What the compiler says against the mutated files: a product that does not compile is not one that a test caught.
+     */
     faults() {
       const mutated = [...before.keys()].filter((file) => file.endsWith('.ts'))
       const said = compilers.flatMap((compiler) => compiler.faults(mutated) ?? [])
@@ -82,7 +84,8 @@ export async function copyOfTree() {
 }
 
 /**
- * The packages that are installed, but of our own ones the copies: a mutated library must not be tested by way of the real one.
+ * The packages that are installed, but of our own ones the copies: a mutated library must not be tested by way of the
+ * real one.
  * @param {string} path
  */
 function linkPackages(path) {

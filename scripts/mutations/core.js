@@ -33,7 +33,7 @@ export default [
     name: 'handed-on-for-ever',
     says: 'a place is handed on inside the process for longer than one ttl',
     file: 'packages/holdfast/src/acquire/local-queue.ts',
-    find: 'if (runtime.now() - this.#firstGrantAt >= ttlMs) return false',
+    find: 'if (!isUnwanted && this.#core.runtime.now() - this.#firstGrantAt >= ttlMs) return false',
     replace: '',
     test: 'packages/holdfast/test/acquire/local-queue.test.ts',
     only: 'one ttl after its grant',

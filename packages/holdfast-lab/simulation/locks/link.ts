@@ -123,7 +123,8 @@ export class Link implements Driver {
           if (!this.#weather.isUp) return
           const reply = this.#server.handle(request)
           this.#world.note(
-            `${request.kind} ${this.#machine.name} ${say(request)} -> ${reply.map((r) => (r === null ? 'null' : `${r.token} behind ${r.ahead}`)).join(', ')}`,
+            `${request.kind} ${this.#machine.name} ${say(request)} -> ` +
+              reply.map((r) => (r === null ? 'null' : `${r.token} behind ${r.ahead}`)).join(', '),
           )
           if (travel.backMs === null) return
           this.#world.at(this.#world.now + travel.backMs, () =>

@@ -10,5 +10,6 @@ export interface Command {
 }
 
 /** Options of every command that reads locks. */
-export const STORE_HELP = `  --store URL     where the locks are kept; else $HOLDFAST_STORE, else a SQLite file of this user:
+export const STORE_HELP = `\
+  --store URL     where the locks are kept; else $HOLDFAST_STORE, else a SQLite file of this user:
                   \${XDG_STATE_HOME:-~/.local/state}/holdfast/locks.db`

@@ -19,7 +19,7 @@ export const syntax: Syntax = {
   runs: true,
 }
 
-export const help: string = `Runs a program while leading, and stops the program if the lead is lost; then stands for election again.
+export const help: string = `Runs a program while leading; stops the program when the lead is lost, and stands again.
 
 Usage: holdfast elect NAME [options] -- program [argument …]
 
@@ -32,9 +32,9 @@ ${STORE_HELP}
   --grace 5s      how long a program that must stop has, from TERM to KILL
 
 Start it on every machine: one of them leads and runs the program, and another takes over when it resigns or dies. The
-program gets what \`holdfast run\` gives: HOLDFAST_LINE, HOLDFAST_TOKEN, HOLDFAST_PLACE, HOLDFAST_TTL_MS, HOLDFAST_STORE, and
-the signals. When the program ends by itself, elect resigns and ends with it. Once it has led, it also stands again
-when the store could not be reached.
+program gets what \`holdfast run\` gives: HOLDFAST_LINE, HOLDFAST_TOKEN, HOLDFAST_PLACE, HOLDFAST_TTL_MS,
+HOLDFAST_STORE, and the signals. When the program ends by itself, elect resigns and ends with it. Once elect has led,
+it also stands again when the store could not be reached.
 
 Exit code: the program's own, 128+n if signal n ended it (or the wait), and
   64 usage · 69 store out of reach · 70 internal · 75 not elected in time · 79 lead lost, program stopped (with --once)
@@ -64,7 +64,8 @@ export function execute(given: Given): Promise<number> {
         const isLast = isOnce || stage.signals.hasEnding
         complain(`${end.loss}; ${end.fate}${isLast ? '' : '; standing for election again'}`)
         if (isLast) return EXIT.lost
-        // The program is stopped a little before the lease has run out: a candidate must not wait for its own old place.
+        // The program is stopped a little before the lease has run out: a candidate must not wait for its own old
+        // place.
         await held.release()
         // Each term has a guardian of its own: the last one has ended with its program.
         guard.dismiss()

@@ -12,7 +12,8 @@ export async function laboratory(command: 'torture' | 'lab'): Promise<Command> {
     if (file !== null) return (await import(pathToFileURL(file).href)) as Command
   }
   throw new UsageError(
-    `holdfast ${command} is a command of the package holdfast-lab, which is not installed: npm install --save-dev holdfast-lab`,
+    `holdfast ${command} is a command of the package holdfast-lab, which is not installed: npm install ` +
+      `--save-dev holdfast-lab`,
   )
 }
 

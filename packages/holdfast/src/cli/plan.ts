@@ -24,8 +24,8 @@ ${STORE_HELP}
   --grace 5s      how long a program that must stop has, from TERM to KILL
 
 The program gets HOLDFAST_LINE, HOLDFAST_TOKEN (the fencing token: larger than that of every earlier holder),
-HOLDFAST_PLACE (which guards ask for as well), HOLDFAST_TTL_MS and HOLDFAST_STORE (without a password) in its environment,
-and the signals that are sent to holdfast.
+HOLDFAST_PLACE (which guards ask for as well), HOLDFAST_TTL_MS and HOLDFAST_STORE (without a password) in its
+environment, and the signals that are sent to holdfast.
 The lock is released when the program itself has ended; what it has left running in the background is not waited for.
 
 Exit code: the program's own, 128+n if signal n ended it (or the wait), and

@@ -21,12 +21,13 @@ export const help: string = `Sets up the servers of a Redlock deployment, and ch
 Usage: holdfast redlock init --store redlock://h1,h2,h3 [--max-ttl 60s]
        holdfast redlock resize --store redlock://h1,h2,h4 [--from redlock://h1,h2,h3]
 
-init tells the servers that this is their first start, so that they give votes at once. All must answer, and none may have been used before.
-Without it everything works too, one longest lease later. Never use it to hurry up a server that restarted or lost its data: that is when two
-could hold at once.
+init tells the servers that this is their first start, so that they give votes at once. All servers must answer, and
+none may have been used before. Without init everything works too, one longest lease later. Never use init to hurry up
+a server that restarted or lost its data: two holders could have the lock at once.
 
-resize makes the servers of --store the servers of the deployment, while clients work: it adds, removes and replaces them one by one, and waits for one
-longest lease between two changes. Servers that are taken in must be empty. It can be run again if it was cut off. Then give every client the new list.
+resize makes the servers of --store the servers of the deployment, while clients work: it adds, removes and replaces
+servers one by one, and waits for one longest lease between two changes. New servers must be empty. If resize was cut
+off, run it again. Then give every client the new list.
 
   --max-ttl TIME  init: the longest lease of the deployment (default 60s): one constant for all clients, kept by the
                   servers. A server that restarts gives no votes for so long, since it may have forgotten some.
@@ -63,7 +64,8 @@ export async function execute(given: Given): Promise<number> {
     const { deployment, servers, maxTtlMs, already } = await initRedlock(`redlock:${rest}`, { ...own, ...maxTtl })
     const state = already ? 'was started before' : 'is ready'
     print(
-      `${publicUrl(url)} ${state}: deployment ${deployment}, ${servers} servers, longest lease ${formatDuration(maxTtlMs)}`,
+      `${publicUrl(url)} ${state}: deployment ${deployment}, ${servers} servers, longest lease ` +
+        formatDuration(maxTtlMs),
     )
     return EXIT.ok
   }

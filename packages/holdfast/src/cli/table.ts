@@ -30,8 +30,8 @@ export function width(text: string): number {
   return columns
 }
 
-const WIDE =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\u3000-\u303f\uff01-\uff60]/u
+const SCRIPTS = ['Han', 'Hiragana', 'Katakana', 'Hangul'].map((script) => `\\p{Script=${script}}`).join('')
+const WIDE = new RegExp(`[${SCRIPTS}\\p{Emoji_Presentation}\\u3000-\\u303f\\uff01-\\uff60]`, 'u')
 
 function pad(text: string, columns: number, align: 'left' | 'right'): string {
   const space = ' '.repeat(Math.max(0, columns - width(text)))

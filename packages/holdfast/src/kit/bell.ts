@@ -1,4 +1,7 @@
-/** Waiting for a change of something that is not a line: whoever changes it rings by walking through a line that the others watch. */
+/**
+ * Waiting for a change of something that is not a line: whoever changes it rings by walking through a line that the
+ * others watch.
+ */
 import type { Core } from '../acquire/core.ts'
 import { diagnostics } from '../contract/events.ts'
 import type { Stop } from '../contract/driver.ts'

@@ -1,4 +1,7 @@
-/** A count that goes down once, and those who wait until it is zero. Each count is written with an id, so that none is lost or doubled. */
+/**
+ * A count that goes down once, and those who wait until it is zero. Each count is written with an id, so that none is
+ * lost or doubled.
+ */
 import { checkKeys, checkName, checkWhole } from '../contract/check.ts'
 import type { Core } from '../acquire/core.ts'
 import { AcquireTimeoutError, CapacityMismatchError, OutcomeUnknownError } from '../contract/errors.ts'

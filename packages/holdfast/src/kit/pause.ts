@@ -1,7 +1,10 @@
 /** A wait that a caller is in: it ends by time, by an event, or by the caller's own signal. */
 import type { Runtime } from '../contract/runtime.ts'
 
-/** Resolves after `ms` or once `until` has settled; rejects with the signal's own reason. Keeps the process alive meanwhile. */
+/**
+ * Resolves after `ms` or once `until` has settled; rejects with the signal's own reason. Keeps the process alive
+ * meanwhile.
+ */
 export function pause(
   runtime: Runtime,
   ms: number,

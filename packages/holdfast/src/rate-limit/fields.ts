@@ -1,4 +1,7 @@
-/** What a limit says of itself over HTTP: the RateLimit fields of the IETF's draft (10), and problem documents (RFC 9457). */
+/**
+ * What a limit says of itself over HTTP: the RateLimit fields of the IETF's draft (10), and problem documents (RFC
+ * 9457).
+ */
 import type { Limiter, Outcome } from '../kit/limiter/limiter.ts'
 
 const PROBLEM_TYPES = 'https://iana.org/assignments/http-problem-types'

@@ -12,7 +12,10 @@ export interface RateLimitOptions<Request> {
   readonly key?: (request: Request) => string | null | Promise<string | null>
   /** What the request costs. Default 1. */
   readonly cost?: (request: Request) => number | Promise<number>
-  /** Without a `key`: how many bits of an IPv6 address are one client. Default 64, what one host or household has; 1 to 128. */
+  /**
+   * Without a `key`: how many bits of an IPv6 address are one client. Default 64, what one host or household has; 1 to
+   * 128.
+   */
   readonly ipv6Bits?: number
 }
 

@@ -1,4 +1,6 @@
-/** A history, sorted out for judgement: who held what from when to when, and what was done to them. One pass, linear. */
+/**
+ * A history, sorted out for judgement: who held what from when to when, and what was done to them. One pass, linear.
+ */
 import { UsageError } from 'holdfast'
 import type {
   AcquireEvent,
@@ -44,7 +46,10 @@ export interface Hold {
   raisedAt: Micros
   /** Its caller had given up before it was granted. */
   readonly aborted: boolean
-  /** The end of its belief: it let go, or its deadline passed, or it found out, or its process died. Never later than it was. */
+  /**
+   * The end of its belief: it let go, or its deadline passed, or it found out, or its process died. Never later than it
+   * was.
+   */
   ended: Micros
 }
 
@@ -244,12 +249,17 @@ function key(event: { readonly p: string; readonly i: number }): string {
   return `${event.p} ${event.i}`
 }
 
-/** A deadline that is still to come was moved by a renewal. One with nothing left says only that there is nothing left. */
+/**
+ * A deadline that is still to come was moved by a renewal. One with nothing left says only that there is nothing left.
+ */
 function extend(hold: Hold, until: Micros | undefined, seenAt: Micros): void {
   if (until !== undefined && until > seenAt && until > hold.until) hold.until = until
 }
 
-/** A release that succeeded shows that it held until then, whatever deadline was seen last: renewals are not in the history. */
+/**
+ * A release that succeeded shows that it held until then, whatever deadline was seen last: renewals are not in the
+ * history.
+ */
 function beliefEnd(hold: Hold, diedAt: Micros = Number.POSITIVE_INFINITY): Micros {
   const { releasedAt, lostAt, until, raisedAt } = hold
   if (releasedAt !== null && hold.released === 'ok') return Math.min(releasedAt, raisedAt)
@@ -258,8 +268,9 @@ function beliefEnd(hold: Hold, diedAt: Micros = Number.POSITIVE_INFINITY): Micro
 }
 
 /**
- * The process was stopped between the store's answer and its caller: when the caller is told, the deadline has passed, others have held the line
- * since, and the claim says so at once. It was granted long before the stamp that it was written down with, and believed at no time.
+ * The process was stopped between the store's answer and its caller: when the caller is told, the deadline has passed,
+ * others have held the line since, and the claim says so at once. It was granted long before the stamp that it was
+ * written down with, and believed at no time.
  */
 export function isStillborn({ until, granted }: Hold): boolean {
   return until <= granted
@@ -270,7 +281,10 @@ export function hitsClient(target: string): boolean {
   return /^c\d+(\.\d+)?$/.test(target)
 }
 
-/** A token is the number of a place times this, and counts up when the place is handed on inside its process; see docs/laws.md. */
+/**
+ * A token is the number of a place times this, and counts up when the place is handed on inside its process; see
+ * docs/laws.md.
+ */
 const ISSUES_PER_PLACE = 1024n
 
 /** The first hold of each place that was handed on, by the holds that followed. */
@@ -309,8 +323,9 @@ export function excused(trial: Trial, first: Hold, second: Micros): boolean {
 }
 
 /**
- * The same for two holds of a line, whichever was written down first. What the store forgot is a place, and its process hands it on until it is
- * told: A holds, the data are lost, B is granted the line, and then A hands its place to its next. That is the older of the two for all that.
+ * The same for two holds of a line, whichever was written down first. What the store forgot is a place, and its process
+ * hands it on until it is told: A holds, the data are lost, B is granted the line, and then A hands its place to its
+ * next. That is the older of the two for all that.
  */
 export function forgotOne(trial: Trial, first: (hold: Hold) => Hold, one: Hold, other: Hold): boolean {
   const [a, b] = [first(one), first(other)]
@@ -325,8 +340,8 @@ function movesClock({ nemesis, forgets }: FaultEvent): boolean {
 }
 
 /**
- * Whether tokens may have fallen between the two: the one exception that a store which takes its tokens from its clock names is a clock that
- * went back *and* data that were lost. Either alone excuses nothing.
+ * Whether tokens may have fallen between the two: the one exception that a store which takes its tokens from its clock
+ * names is a clock that went back *and* data that were lost. Either alone excuses nothing.
  */
 export function tokensMayFall(trial: Trial, first: Micros, second: Micros): boolean {
   const between = trial.faults.filter(

@@ -57,7 +57,10 @@ const ATTRIBUTE = 0x7c // |
 
 /** Simple strings, errors and headers are a line; none of Redis's comes near this. */
 const MAX_LINE_BYTES = 65_536
-/** The shortest element there is, `_` CR LF: a longer claim than the limit has room for is refused before it is believed. */
+/**
+ * The shortest element there is, `_` CR LF: a longer claim than the limit has room for is refused before it is
+ * believed.
+ */
 const MIN_ELEMENT_BYTES = 3
 
 /** One parser reads one connection, from its first byte to its last. */

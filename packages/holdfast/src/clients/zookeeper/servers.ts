@@ -59,7 +59,10 @@ export class Servers {
     this.#failures = 0
   }
 
-  /** A link failed. How long to wait before the next one: not at all until each server had its turn, then longer each round. */
+  /**
+   * A link failed. How long to wait before the next one: not at all until each server had its turn, then longer each
+   * round.
+   */
   failed(capMs: number): number {
     this.#failures++
     if (this.#failures % this.count !== 0) return 0

@@ -34,7 +34,9 @@ export interface Limiter {
   readonly burst: number
   /** Takes `cost` (default 1; 1 to `burst`) of the key, if there is enough. */
   take(key: string, cost?: number): Promise<Outcome>
-  /** Waits until it has taken. AcquireTimeoutError at once when `waitMs` can't be enough. In order within this process. */
+  /**
+   * Waits until it has taken. AcquireTimeoutError at once when `waitMs` can't be enough. In order within this process.
+   */
   acquire(key: string, options?: TakeOptions): Promise<Outcome>
   /** How it stands, without taking: whether one could be taken, and when. */
   look(key: string): Promise<Outcome>
@@ -196,7 +198,9 @@ export class StoreLimiter implements Limiter {
     return cost === 1 ? demand : { ...demand, cost }
   }
 
-  /** The name of the key's bucket. To check, join and hash a string anew for each take cost as much as the rest of it. */
+  /**
+   * The name of the key's bucket. To check, join and hash a string anew for each take cost as much as the rest of it.
+   */
   #keyOf(key: string): string {
     const known = this.#names.get(key)
     if (known !== undefined) return known

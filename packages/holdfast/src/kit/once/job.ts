@@ -1,6 +1,6 @@
 /**
- * A job that runs once per period, whoever comes. What decides is a cell with the period that was run last: it is written
- * before the work begins, so that a period is never run twice, also when the process that ran it has died.
+ * A job that runs once per period, whoever comes. What decides is a cell with the period that was run last: it is
+ * written before the work begins, so that a period is never run twice, also when the process that ran it has died.
  */
 import { checkName } from '../../contract/check.ts'
 import type { Core } from '../../acquire/core.ts'
@@ -87,8 +87,8 @@ export class Job {
       const { rerun, untilMs, id = runtime.randomId() } = options
       const { value: last, version } = await this.#cell.read()
       this.#checkClock(untilMs, last)
-      // Nobody holds the lock but us: a run of this period without an end belongs to a process that died, or it is our own:
-      // written down, and the answer was lost.
+      // Nobody holds the lock but us: a run of this period without an end belongs to a process that died, or it is our
+      // own: written down, and the answer was lost.
       const isOpen = last === undefined || last.periodMs < periodMs
       const isOurs = last?.periodMs === periodMs && last.id === id
       const isDead = last?.periodMs === periodMs && last.endedMs === null
@@ -127,15 +127,18 @@ export class Job {
   }
 
   /**
-   * A host whose clock is a day ahead runs tomorrow's period, and the job is silent everywhere until tomorrow. Which of the
-   * two clocks is wrong nobody can know here, and to run would be to run twice if it is this one: so it is said aloud.
+   * A host whose clock is a day ahead runs tomorrow's period, and the job is silent everywhere until tomorrow. Which of
+   * the two clocks is wrong nobody can know here, and to run would be to run twice if it is this one: so it is said
+   * aloud.
    */
   #checkClock(untilMs: number, last: JobRun | undefined): void {
     if (last === undefined || last.periodMs <= untilMs) return
     const aheadMs = last.periodMs - this.#core.runtime.wallNow()
     const seconds = Math.ceil(aheadMs / 1_000)
     throw new ClockError(
-      `job ${JSON.stringify(this.name)} is not run: ${last.host} (pid ${last.pid}) has run a period that begins in ${seconds} s by the clock of this host. Set the clock that is wrong; to run the job before then, remove the cell ${JSON.stringify(this.#key)}`,
+      `job ${JSON.stringify(this.name)} is not run: ${last.host} (pid ${last.pid}) has run a period that begins ` +
+        `in ${seconds} s by the clock of this host. Set the clock that is wrong; to run the job before then, ` +
+        `remove the cell ${JSON.stringify(this.#key)}`,
       { line: this.#key },
     )
   }

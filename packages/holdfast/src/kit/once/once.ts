@@ -18,8 +18,9 @@ export interface OnceOptions extends LockOptions {
   /** Five fields as in a crontab, or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. */
   readonly cron?: string
   /**
-   * Where the clock of `cron` hangs, such as 'Europe/Berlin'. Default 'UTC'. A time that the clock shows twice counts the
-   * first time only, unless the hour is `*` or a step of it; one that is skipped comes as much later as the clock is put forward.
+   * Where the clock of `cron` hangs, such as 'Europe/Berlin'. Default 'UTC'. A time that the clock shows twice counts
+   * the first time only, unless the hour is `*` or a step of it; one that is skipped comes as much later as the clock
+   * is put forward.
    */
   readonly timeZone?: string
   readonly run: (work: JobWork) => unknown

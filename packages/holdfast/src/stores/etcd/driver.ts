@@ -1,4 +1,6 @@
-/** The etcd driver: a line is a range of keys, a place is a key on a lease, and its number is the key's create revision. */
+/**
+ * The etcd driver: a line is a range of keys, a place is a key on a lease, and its number is the key's create revision.
+ */
 import type { Runtime } from '../../contract/runtime.ts'
 import { LockLostError, StoreError, UnsupportedError } from '../../contract/errors.ts'
 import {
@@ -45,7 +47,8 @@ export interface EtcdDriverConfig {
 }
 
 const SAFETY =
-  'Holds while a majority of the members keeps its data and the lease lives; a client paused past its lease may act beside ' +
+  'Holds while a majority of the members keeps its data and the lease lives; a client paused past its lease may ' +
+  'act beside ' +
   'its successor, which a guard in the same etcd (the create revision of the place) refuses.'
 
 export class EtcdDriver implements EtcdStore {
@@ -218,8 +221,8 @@ export class EtcdDriver implements EtcdStore {
     for (let isLeaseNew = false; ; ) {
       const lease = this.#leases.ready(entry.ttlMs) ?? (await this.#leases.fresh(entry.ttlMs))
       if (this.#isDead(entry.id)) return null
-      // Counted from before this request: were it taken from a keep-alive sent after the place was made, a place that was
-      // broken in between would be believed in for longer than it stands.
+      // Counted from before this request: were it taken from a keep-alive sent after the place was made, a place that
+      // was broken in between would be believed in for longer than it stands.
       const { since } = lease
       const standing = this.#ownPlaces.add(entry, lease)
       this.#holdWakeups.begin()

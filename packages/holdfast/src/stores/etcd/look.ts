@@ -109,8 +109,8 @@ export class Look {
   }
 
   /**
-   * For each place: its own key, and the nearest in front. One that was raised also asks for those granted beside it, and one
-   * that is granted for the whole line, if others may be granted beside it: those that don't fit wait.
+   * For each place: its own key, and the nearest in front. One that was raised also asks for those granted beside it,
+   * and one that is granted for the whole line, if others may be granted beside it: those that don't fit wait.
    */
   lookTxn(asked: readonly Asked[]): TxnRequest {
     return {

@@ -9,7 +9,9 @@ interface Asked {
   settled: boolean
 }
 
-/** One limit for all commands of a client. They are given in the order of their deadlines, so one timer serves them all. */
+/**
+ * One limit for all commands of a client. They are given in the order of their deadlines, so one timer serves them all.
+ */
 export class CommandDeadlines {
   readonly #ms: number
   readonly #where: string

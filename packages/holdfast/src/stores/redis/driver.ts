@@ -37,7 +37,8 @@ const TRAITS: Traits = Object.freeze({
   lingers: true,
   scope: 'network',
   safety:
-    'Holds while one primary keeps its data and its clock does not jump. A failover, a restart without data or an eviction may forget a hold that was confirmed; tokens still rise then, unless the clock went back as well.',
+    'Holds while one primary keeps its data and its clock does not jump. A failover, a restart without data or ' +
+    'an eviction may forget a hold that was confirmed; tokens still rise then, unless the clock went back as well.',
 })
 
 /** How long a deleted cell remembers who deleted it, so that a repeated delete can be told that it had succeeded. */
@@ -83,7 +84,9 @@ export class RedisDriver implements Driver {
     )
   }
 
-  /** Connects and looks at the server. Not needed: without it the first use connects, and what is wrong is said then. */
+  /**
+   * Connects and looks at the server. Not needed: without it the first use connects, and what is wrong is said then.
+   */
   async open(): Promise<void> {
     try {
       await this.#transport.open()
@@ -185,7 +188,8 @@ export class RedisDriver implements Driver {
 
   async enterAll(entries: readonly Entry[]): Promise<Place[] | null> {
     const lines = new Set(entries.map(({ line }) => line))
-    // A script sees one node of a cluster, and each line has a slot of its own. With replicas to wait for, each grant by itself.
+    // A script sees one node of a cluster, and each line has a slot of its own. With replicas to wait for, each grant
+    // by itself.
     if (!this.#transport.joins || this.#wait !== null || lines.size < entries.length) return null
     const since = instant(system)
     const keys = entries.flatMap(({ line }) => this.#keys.line(line))
@@ -225,7 +229,9 @@ export class RedisDriver implements Driver {
     return this.#closing
   }
 
-  /** A grant counts only when enough replicas have it; else it is given back. A place that only waits is not a grant. */
+  /**
+   * A grant counts only when enough replicas have it; else it is given back. A place that only waits is not a grant.
+   */
   async #enterAndWait(entry: Entry, args: readonly Argument[], since: Instant, wait: Wait): Promise<Place | null> {
     let place: Place | null
     let replicas: number
@@ -239,7 +245,8 @@ export class RedisDriver implements Driver {
     if (place === null || replicas >= wait.replicas || !isGranted(entry, place)) return place
     await this.leave(entry)
     throw new StoreError(
-      `line ${JSON.stringify(entry.line)}: only ${replicas} of ${wait.replicas} replicas confirmed the grant within ${wait.timeoutMs} ms, so it was given back`,
+      `line ${JSON.stringify(entry.line)}: only ${replicas} of ${wait.replicas} replicas confirmed the grant ` +
+        `within ${wait.timeoutMs} ms, so it was given back`,
       { line: entry.line },
     )
   }

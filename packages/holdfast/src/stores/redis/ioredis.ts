@@ -65,7 +65,8 @@ export class IoredisTransport implements Transport {
       open: (owner) => this.#listen(owner),
       onGap: () => this.onGap(),
     })
-    // A client of ours reconnects by itself, and those who wait for an answer are told; without a listener it would be printed.
+    // A client of ours reconnects by itself, and those who wait for an answer are told; without a listener it would be
+    // printed.
     if (this.#isOurs) {
       client.on('error', () => undefined)
       letEnd(client)
@@ -128,8 +129,9 @@ export class IoredisTransport implements Transport {
   }
 
   /**
-   * A connection of our own beside the client: a client that listens may not be able to ask. On a cluster it goes to one of the
-   * primaries, which hear of everything: an ioredis Cluster forgets its channels when a node refuses them once.
+   * A connection of our own beside the client: a client that listens may not be able to ask. On a cluster it goes to
+   * one of the primaries, which hear of everything: an ioredis Cluster forgets its channels when a node refuses them
+   * once.
    */
   async #listen(owner: SubscriberEvents): Promise<SubscriberConnection> {
     const client = this.#client
@@ -160,7 +162,8 @@ export class IoredisTransport implements Transport {
       owner.onEnd(connection)
     })
     try {
-      // Subscribed between "connect" and "ready", ioredis drops the connection once more, and a message in between is lost.
+      // Subscribed between "connect" and "ready", ioredis drops the connection once more, and a message in between is
+      // lost.
       await whenReady(subscriber)
     } catch (error) {
       subscriber.disconnect()
@@ -177,7 +180,9 @@ export class IoredisTransport implements Transport {
     return this.#deadlines.limit(promise)
   }
 
-  /** Given in one turn they leave on one connection, one behind the other: WAIT speaks of its own connection's writes. */
+  /**
+   * Given in one turn they leave on one connection, one behind the other: WAIT speaks of its own connection's writes.
+   */
   async #andWait(command: string, args: readonly Argument[], wait: Wait): Promise<Confirmed> {
     const both = [this.#client.call(command, ...args), this.#client.call('WAIT', wait.replicas, wait.timeoutMs)]
     const [reply, waited] = await this.#limited(Promise.allSettled(both))

@@ -46,7 +46,8 @@ function checkRole(where: string, info: ReadonlyMap<string, string>): void {
   if (info.get('role') !== 'slave') return
   const primary = `${info.get('master_host')}:${info.get('master_port')}`
   throw new StoreError(
-    `Redis at ${where} is a replica of ${primary}, and a replica takes no locks: give the primary, or redis+sentinel:// which finds it`,
+    `Redis at ${where} is a replica of ${primary}, and a replica takes no locks: give the primary, or ` +
+      `redis+sentinel:// which finds it`,
   )
 }
 
@@ -54,12 +55,16 @@ function checkEviction(where: string, info: ReadonlyMap<string, string>): void {
   const policy = info.get('maxmemory_policy') ?? 'noeviction'
   if (policy === 'noeviction' || (info.get('maxmemory') ?? '0') === '0') return
   process.emitWarning(
-    `Redis at ${where} evicts keys when its memory is full (maxmemory-policy ${policy}): a lock may vanish while it is held. Use noeviction.`,
+    `Redis at ${where} evicts keys when its memory is full (maxmemory-policy ${policy}): a lock may vanish ` +
+      `while it is held. Use noeviction.`,
     { type: 'HoldfastWarning', code: 'HF_EVICTION' },
   )
 }
 
-/** A transport whose servers are checked before anything is asked of them, whoever made it: by URL, or over a user's client. */
+/**
+ * A transport whose servers are checked before anything is asked of them, whoever made it: by URL, or over a user's
+ * client.
+ */
 export class CheckedTransport implements Transport {
   readonly #inner: Transport
   #looking: Promise<void> | null = null

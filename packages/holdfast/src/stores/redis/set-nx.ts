@@ -1,6 +1,6 @@
 /**
- * The classic recipe, for lines shared with programs that use it: `SET key value NX PX ttl`, and compare-and-delete. The
- * key is the line's own name. Nobody queues, so waiting is asking again; there is no fencing token and no sharing.
+ * The classic recipe, for lines shared with programs that use it: `SET key value NX PX ttl`, and compare-and-delete.
+ * The key is the line's own name. Nobody queues, so waiting is asking again; there is no fencing token and no sharing.
  */
 import { UnsupportedError } from '../../contract/errors.ts'
 import { instant } from '../../contract/validity.ts'
@@ -22,7 +22,8 @@ const TRAITS: Traits = Object.freeze({
   lingers: true,
   scope: 'network',
   safety:
-    'The classic recipe on one server: holds while it keeps its data and its clock does not jump. Nobody queues, and there is no token that a guard could check.',
+    'The classic recipe on one server: holds while it keeps its data and its clock does not jump. Nobody ' +
+    'queues, and there is no token that a guard could check.',
 })
 
 const TAKE = script(SET_NX_TAKE)
@@ -44,7 +45,9 @@ export class SetNxDriver implements Driver {
     this.#transport = transport
   }
 
-  /** Connects and looks at the server. Not needed: without it the first use connects, and what is wrong is said then. */
+  /**
+   * Connects and looks at the server. Not needed: without it the first use connects, and what is wrong is said then.
+   */
   async open(): Promise<void> {
     try {
       await this.#transport.open()

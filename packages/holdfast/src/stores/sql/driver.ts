@@ -33,9 +33,9 @@ export class SqlDriver implements Driver {
   readonly #queries: Queries
   readonly #wakeups: Wakeups
   /**
-   * One enter at a time for each line of a process. A and B ask in this order, a pool gives them different connections, and
-   * B's request overtakes A's: callers of one process would not be served in the order they asked. The line's row lock would
-   * make them wait for each other anyway, each on a connection that others could use.
+   * One enter at a time for each line of a process. A and B ask in this order, a pool gives them different connections,
+   * and B's request overtakes A's: callers of one process would not be served in the order they asked. The line's row
+   * lock would make them wait for each other anyway, each on a connection that others could use.
    */
   readonly #entering = new Serial()
   readonly #calm = new CalmLines()

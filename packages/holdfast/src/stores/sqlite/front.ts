@@ -68,7 +68,8 @@ export class Fronts {
     // Grants are a prefix of the line: if its last place is granted, nobody waits but one that is to become heavier.
     this.#outlook = engine.prepare(
       `SELECT coalesce((SELECT granted = 0 FROM places WHERE line = ? AND token > ? ORDER BY token DESC LIMIT 1), 0)
-       OR EXISTS (SELECT 1 FROM places WHERE line = ? AND raised IS NOT NULL AND granted = 0 AND token <> ?) AS wanted, ${FRONT}`,
+       OR EXISTS (SELECT 1 FROM places WHERE line = ? AND raised IS NOT NULL AND granted = 0 AND token <> ?) AS wanted,
+       ${FRONT}`,
     )
   }
 

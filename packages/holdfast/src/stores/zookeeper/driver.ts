@@ -84,7 +84,8 @@ export class ZookeeperDriver implements Driver {
       lingers: false,
       scope: 'network',
       safety:
-        'Holds while a majority of the ensemble keeps its data and the clocks of client and leader run at the same rate, to within a quarter of the session.',
+        'Holds while a majority of the ensemble keeps its data and the clocks of client and leader run at the ' +
+        'same rate, to within a quarter of the session.',
     } as const)
   }
 

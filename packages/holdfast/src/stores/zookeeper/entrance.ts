@@ -54,10 +54,10 @@ export class Entrance {
   }
 
   /**
-   * Creates the node and writes nothing to the line's: the answer to the latter is its Stat as of this very transaction,
-   * and has the number of its children and the number of the transaction, which is the new node's czxid. A single child
-   * is the new one, and is granted. All servers apply transactions in one order, so that also a follower that is behind
-   * counts right.
+   * Creates the node and writes nothing to the line's: the answer to the latter is its Stat as of this very
+   * transaction, and has the number of its children and the number of the transaction, which is the new node's czxid. A
+   * single child is the new one, and is granted. All servers apply transactions in one order, so that also a follower
+   * that is behind counts right.
    */
   async #takeAlone(linePath: string, path: string, data: Buffer): Promise<Taken> {
     const { mode, acl } = this.#create
@@ -82,7 +82,10 @@ export class Entrance {
     }
   }
 
-  /** In one write, and answered one after the other: the list has the new node, and with it all in front that still live. */
+  /**
+   * In one write, and answered one after the other: the list has the new node, and with it all in front that still
+   * live.
+   */
   async #takeAmong(linePath: string, path: string, data: Buffer): Promise<Taken> {
     const [made, names] = await Promise.allSettled([
       this.#client.create2(path, data, this.#create),

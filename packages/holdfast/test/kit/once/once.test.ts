@@ -201,7 +201,7 @@ test('answers that are lost before the work begins neither cost the period nor r
   await hf.close()
 })
 
-test('a runner that dies is replaced within the period if that is asked for, by a process that came second', async () => {
+test('a runner that dies is replaced within the period if asked for, by a process that came second', async () => {
   for (const rerun of [true, false]) {
     const clock = new ManualRuntime()
     clock.wallMs = START

@@ -134,7 +134,8 @@ describe('victims', () => {
       await someoneWaits(admin)
       await isTrue(
         admin,
-        "SELECT VARIABLE_VALUE > 0 FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'MAX_STATEMENT_TIME_EXCEEDED'",
+        'SELECT VARIABLE_VALUE > 0 FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = ' +
+          "'MAX_STATEMENT_TIME_EXCEEDED'",
       )
       await blocker.ask('COMMIT')
       await (await waiting).release()

@@ -76,7 +76,8 @@ export class MysqlWakeups implements Wakeups {
   *#unattended(): Generator<[id: string, line: string]> {
     this.#doorbell?.demand()
     for (const [line, ids] of this.waiters.waitingIn) {
-      // An ear is at the first of those that wait in a line; a place that has become heavier may be granted before that one.
+      // An ear is at the first of those that wait in a line; a place that has become heavier may be granted before that
+      // one.
       const isAttended = this.#doorbell?.attends(line) === true
       for (const id of ids) if (!isAttended || this.waiters.isRaising(id)) yield [id, line]
     }
