@@ -20,7 +20,7 @@ import { strangerAmong, strangerError, warnOfStranger } from './strangers.ts'
 import { isWhole, Handover } from './handover.ts'
 import { HoldWakeups } from './wakeups-holds.ts'
 
-/** `left`: by its own leave. `refused`: it never stood. `unanswered`: not known whether it stood. `lapsed`: all else. */
+/** `left`: by its own leave. `refused`: it never stood. `unanswered`: nobody knows if it stood. `lapsed`: all else. */
 export type Ending = 'left' | 'refused' | 'unanswered' | 'lapsed'
 
 /** What a session needs of its driver. */

@@ -1,0 +1,93 @@
+/**
+ * Two builds of holdfast side by side, in rounds that take turns, so that a busy machine is busy for both:
+ *   node bench/beside.js --old DIR/dist/src/index.js --new packages/holdfast/dist/index.js --store URL[,URL]
+ *     [--rounds 12] [--ms 700]
+ * `uncontended` is one caller on a free lock; `contended` is 16 callers of two instances on one lock (of one instance on
+ * memory:, which is a store of its own for each). Prints the median of new / old pairs a second, with p25 and p75.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { resolve } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
+
+const CALLERS = 16
+const WARM_UP = 0.3
+const { values } = parseArgs({
+  options: {
+    old: { type: 'string', default: '' },
+    new: { type: 'string', default: 'packages/holdfast/dist/index.js' },
+    store: { type: 'string', default: 'memory:' },
+    rounds: { type: 'string', default: '12' },
+    ms: { type: 'string', default: '700' },
+    child: { type: 'string', default: '' },
+  },
+})
+if (values.child === '') await compare()
+else console.log(await pairsPerSecond(JSON.parse(values.child)))
+
+async function compare() {
+  for (const store of values.store.split(',')) {
+    for (const scenario of ['uncontended', 'contended']) {
+      const ratios = []
+      for (let round = 0; round < Number(values.rounds); round++) {
+        const order = round % 2 === 0 ? ['old', 'new'] : ['new', 'old']
+        /** @type {Record<string, number>} */
+        const found = {}
+        for (const side of order) found[side] = await inProcess({ build: values[side], store, scenario })
+        ratios.push(found.new / found.old)
+      }
+      const [low, middle, high] = [0.25, 0.5, 0.75].map((share) => quantile(ratios, share).toFixed(2))
+      console.log(`${store.split(':')[0]}, ${scenario}: ${middle} (${low}–${high})`)
+    }
+  }
+}
+
+/** A process of its own for each measurement: no build warms the other up. */
+async function inProcess(job) {
+  const args = [fileURLToPath(import.meta.url), '--ms', values.ms, '--child', JSON.stringify(job)]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  let out = ''
+  child.stdout.on('data', (chunk) => (out += chunk))
+  const [code] = await once(child, 'close')
+  if (code !== 0) throw new Error(`${JSON.stringify(job)} ended with ${code}`)
+  return Number(out)
+}
+
+async function pairsPerSecond({ build, store, scenario }) {
+  const { holdfast } = await import(pathToFileURL(resolve(build)).href)
+  const isContended = scenario === 'contended'
+  const count = isContended && store !== 'memory:' ? 2 : 1
+  const instances = await Promise.all(Array.from({ length: count }, () => holdfast(store)))
+  const locks = instances.map((hf) => hf.mutex('beside'))
+  const callers = isContended ? CALLERS : 1
+  let pairs = 0
+  let isOver = false
+  const work = Array.from({ length: callers }, async (_, i) => {
+    const lock = locks[i % locks.length]
+    while (!isOver) {
+      const hold = await lock.acquire()
+      await hold.release()
+      pairs++
+      // On memory nothing else would ever run.
+      if (pairs % 256 === 0) await new Promise((done) => setImmediate(done))
+    }
+  })
+  await after(Number(values.ms) * WARM_UP)
+  const [from, before] = [performance.now(), pairs]
+  await after(Number(values.ms))
+  const rate = ((pairs - before) / (performance.now() - from)) * 1_000
+  isOver = true
+  await Promise.all(work)
+  for (const hf of instances) await hf.close()
+  return rate
+}
+
+function after(ms) {
+  return new Promise((done) => setTimeout(done, ms))
+}
+
+function quantile(numbers, share) {
+  const sorted = numbers.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]
+}
