@@ -2,8 +2,10 @@
  * Two builds of holdfast side by side, in rounds that take turns, so that a busy machine is busy for both:
  *   node bench/beside.js --old DIR/dist/src/index.js --new packages/holdfast/dist/index.js --store URL[,URL]
  *     [--rounds 12] [--ms 700]
- * `uncontended` is one caller on a free lock; `contended` is 16 callers of two instances on one lock (of one instance on
- * memory:, which is a store of its own for each). Prints the median of new / old pairs a second, with p25 and p75.
+ * `SIDE` in a URL becomes old or new, where the two must not share a file. `uncontended` is one caller on a free lock;
+ * `contended` is 16 callers of two instances on one lock (of one instance on memory:, which is a store of its own for
+ * each). Prints new / old of pairs a second and of CPU a pair, the median with p25 and p75. On a machine that others use
+ * only the CPU can be compared.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -24,21 +26,22 @@ const { values } = parseArgs({
   },
 })
 if (values.child === '') await compare()
-else console.log(await pairsPerSecond(JSON.parse(values.child)))
+else console.log(JSON.stringify(await measure(JSON.parse(values.child))))
 
 async function compare() {
   for (const store of values.store.split(',')) {
     for (const scenario of ['uncontended', 'contended']) {
-      const ratios = []
+      const [rates, costs] = [[], []]
       for (let round = 0; round < Number(values.rounds); round++) {
         const order = round % 2 === 0 ? ['old', 'new'] : ['new', 'old']
-        /** @type {Record<string, number>} */
+        /** @type {Record<string, { rate: number, cpuUs: number }>} */
         const found = {}
-        for (const side of order) found[side] = await inProcess({ build: values[side], store, scenario })
-        ratios.push(found.new / found.old)
+        for (const side of order)
+          found[side] = await inProcess({ build: values[side], store: store.replace('SIDE', side), side, scenario })
+        rates.push(found.new.rate / found.old.rate)
+        costs.push(found.new.cpuUs / found.old.cpuUs)
       }
-      const [low, middle, high] = [0.25, 0.5, 0.75].map((share) => quantile(ratios, share).toFixed(2))
-      console.log(`${store.split(':')[0]}, ${scenario}: ${middle} (${low}–${high})`)
+      console.log(`${store.split(':')[0]}, ${scenario}: pairs/s ${spread(rates)}, CPU a pair ${spread(costs)}`)
     }
   }
 }
@@ -51,15 +54,15 @@ async function inProcess(job) {
   child.stdout.on('data', (chunk) => (out += chunk))
   const [code] = await once(child, 'close')
   if (code !== 0) throw new Error(`${JSON.stringify(job)} ended with ${code}`)
-  return Number(out)
+  return JSON.parse(out)
 }
 
-async function pairsPerSecond({ build, store, scenario }) {
+async function measure({ build, store, side, scenario }) {
   const { holdfast } = await import(pathToFileURL(resolve(build)).href)
   const isContended = scenario === 'contended'
   const count = isContended && store !== 'memory:' ? 2 : 1
   const instances = await Promise.all(Array.from({ length: count }, () => holdfast(store)))
-  const locks = instances.map((hf) => hf.mutex('beside'))
+  const locks = instances.map((hf) => hf.mutex(`beside:${side}`))
   const callers = isContended ? CALLERS : 1
   let pairs = 0
   let isOver = false
@@ -74,17 +77,24 @@ async function pairsPerSecond({ build, store, scenario }) {
     }
   })
   await after(Number(values.ms) * WARM_UP)
-  const [from, before] = [performance.now(), pairs]
+  const [from, before, cpuBefore] = [performance.now(), pairs, process.cpuUsage()]
   await after(Number(values.ms))
+  const { user, system } = process.cpuUsage(cpuBefore)
   const rate = ((pairs - before) / (performance.now() - from)) * 1_000
+  const cpuUs = (user + system) / (pairs - before)
   isOver = true
   await Promise.all(work)
   for (const hf of instances) await hf.close()
-  return rate
+  return { rate, cpuUs }
 }
 
 function after(ms) {
   return new Promise((done) => setTimeout(done, ms))
+}
+
+function spread(numbers) {
+  const [low, middle, high] = [0.25, 0.5, 0.75].map((share) => quantile(numbers, share).toFixed(2))
+  return `${middle} (${low}–${high})`
 }
 
 function quantile(numbers, share) {

@@ -27,7 +27,7 @@ function read(path: string): Source {
 const paths = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { cwd: ROOT })
   .toString()
   .split('\n')
-const sources = paths.filter((path) => /^(packages|test|bench|scripts)\/.*\.(ts|js)$/.test(path)).map(read)
+const sources = paths.filter((path) => /^(packages|test|bench|scripts|examples)\/.*\.(ts|js)$/.test(path)).map(read)
 /** README.md waits for its own pass over the tables. */
 const documents = paths.filter((path) => path.endsWith('.md') && path !== 'README.md').map(read)
 const inside = (...folders: readonly string[]): Source[] =>
