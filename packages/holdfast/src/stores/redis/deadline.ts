@@ -1,7 +1,7 @@
 /** Time limits on what a foreign client does: it may queue a command for ever, and every call of a driver settles. */
 import { StoreUnreachableError } from '../../contract/errors.ts'
 import { Deadline, within as settledBy } from '../shared/deadline.ts'
-import { Fifo } from '../../clients/redis/fifo.ts'
+import { Fifo } from '../../clients/redis/link.ts'
 
 interface Asked {
   readonly deadline: number

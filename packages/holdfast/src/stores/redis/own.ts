@@ -13,6 +13,8 @@ export class OwnTransport implements Transport {
   readonly keyPrefix = ''
   readonly joins = true
   onGap: () => void = () => undefined
+  /** The connection's own: nothing is to be added. */
+  readonly run: Transport['run']
   readonly #connection: Connection
   readonly #options: ConnectionOptions
   /** Only where the server speaks RESP2: there a connection that listens can't ask. */
@@ -28,15 +30,12 @@ export class OwnTransport implements Transport {
       events: { onResubscribed: () => this.onGap() },
     }
     this.#connection = new Connection(this.#options)
+    this.run = this.#connection.run.bind(this.#connection)
     this.where = `${target.host ?? '127.0.0.1'}:${target.port ?? 6379}`
   }
 
   open(): Promise<void> {
     return this.#connection.connect()
-  }
-
-  run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
-    return this.#connection.run(script, keys, args)
   }
 
   async runAndWait(script: Script, keys: readonly string[], args: readonly Argument[], wait: Wait): Promise<Confirmed> {

@@ -69,6 +69,8 @@ export class CheckedTransport implements Transport {
   readonly #inner: Transport
   #looking: Promise<void> | null = null
   #isDone = false
+  /** Waits for the look, in the order of the calls. After the look every call goes to the servers without this step. */
+  run: Transport['run'] = (script, keys, args) => this.#look().then(() => this.#inner.run(script, keys, args))
 
   constructor(inner: Transport) {
     this.#inner = inner
@@ -97,12 +99,6 @@ export class CheckedTransport implements Transport {
   async open(): Promise<void> {
     await this.#inner.open()
     await this.#look()
-  }
-
-  run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
-    if (this.#isDone) return this.#inner.run(script, keys, args)
-    // Those who wait for the look go on in the order in which they came.
-    return this.#look().then(() => this.#inner.run(script, keys, args))
   }
 
   async runAndWait(script: Script, keys: readonly string[], args: readonly Argument[], wait: Wait): Promise<Confirmed> {
@@ -152,6 +148,7 @@ export class CheckedTransport implements Transport {
     try {
       await checkServers(this.#inner)
       this.#isDone = true
+      this.run = this.#inner.run.bind(this.#inner)
     } finally {
       this.#looking = null
     }
