@@ -4,8 +4,8 @@
  *     [--rounds 12] [--ms 700]
  * `SIDE` in a URL becomes old or new, where the two must not share a file. `uncontended` is one caller on a free lock;
  * `contended` is 16 callers of two instances on one lock (of one instance on memory:, which is a store of its own for
- * each). Prints new / old of pairs a second and of CPU a pair, the median with p25 and p75. On a machine that others use
- * only the CPU can be compared.
+ * each). Prints new / old of pairs a second and of CPU a pair, the median with p25 and p75. On a machine that others
+ * use only the CPU can be compared.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,7 +1,7 @@
 /**
- * A store for learning: lines of places in a JSON file, for the tasks of one process. Every step reads the file, changes
- * what it read and puts a new file in its place, without a pause in between, so that no other task sees half of it.
- * The default export is what `holdfast/conformance` asks for: `(config) => Driver`.
+ * A store for learning: lines of places in a JSON file, for the tasks of one process. Every step reads the file,
+ * changes what it read and puts a new file in its place, without a pause in between, so that no other task sees half of
+ * it. The default export is what `holdfast/conformance` asks for: `(config) => Driver`.
  */
 import type { CellView, Change, Driver, Entry, LineView, Place, Stop, Traits, Wake } from 'holdfast'
 import { CapacityMismatchError } from 'holdfast'
@@ -162,7 +162,9 @@ export default function jsonStore({ path }: JsonStoreOptions): Driver {
       })
     },
 
-    /** Heavier: nobody else is granted; those granted already count in its `ahead` until they go. Lighter: it is over. */
+    /**
+     * Heavier: nobody else is granted; those granted already count in its `ahead` until they go. Lighter: it is over.
+     */
     async reweigh(entry: Entry, turn: number): Promise<Place | null> {
       const since = { monoMs: performance.now(), wallMs: Date.now() }
       return step((state, now) => {

@@ -1,7 +1,9 @@
 /** Who is granted in a line: those in front whose weights fit together. */
 import type { Line, StoredPlace } from './file.ts'
 
-/** The live weight in front of a place, which may be new. One that was raised waits for all that were granted beside it. */
+/**
+ * The live weight in front of a place, which may be new. One that was raised waits for all that were granted beside it.
+ */
 export function aheadOf(line: Line, place: StoredPlace): number {
   const { places, raised } = line
   const till = raised?.id === place.id ? raised.beside : place.token

@@ -10,7 +10,7 @@ import { ISSUES_PER_PLACE } from '../hold/credential.ts'
 import { LineLock } from '../acquire/lock.ts'
 import { type LockSettings, resolveAcquire } from '../contract/options.ts'
 import { makeSpec } from '../acquire/spec.ts'
-import { Bell } from './bell.ts'
+import { CellWakeups } from './wakeups.ts'
 import { StoreCell } from './cell.ts'
 import type { LatchWaitOptions } from './latch.ts'
 
@@ -48,7 +48,7 @@ export class StoreBarrier implements Barrier {
   readonly #core: Core
   readonly #parties: number
   readonly #cell: StoreCell<State>
-  readonly #bell: Bell
+  readonly #wakeups: CellWakeups
   readonly #stand: LineLock
 
   constructor(core: Core, name: string, parties: number, settings: LockSettings) {
@@ -58,7 +58,7 @@ export class StoreBarrier implements Barrier {
     this.#parties = parties
     const line = checkName('the name of a barrier, with what stands before it,', `holdfast/barrier/${name}`)
     this.#cell = new StoreCell(core, line, KEEP_MS)
-    this.#bell = new Bell(core, line, settings.ttlMs)
+    this.#wakeups = new CellWakeups(core, line, settings.ttlMs)
     const spec = makeSpec(core, { name: line, mode: 'shared', weight: 1, capacity: ALL }, settings)
     // Each party has a place of its own, unlike readers: two of one process on one place would be one arrival, and the
     // barrier would never open.
@@ -104,7 +104,7 @@ export class StoreBarrier implements Barrier {
       return null
     }
     try {
-      if ((await this.#bell.until(look, waitMs, signal)) !== null) return true
+      if ((await this.#wakeups.until(look, waitMs, signal)) !== null) return true
     } catch (error) {
       if (await this.#withdraw(held, generation)) return true
       throw error

@@ -243,7 +243,8 @@ export class Link {
 }
 
 /**
- * TCP or TLS, keep-alive on, Nagle off. `onBytes` must be done with the bytes when it returns: the buffer is used again.
+ * TCP or TLS, keep-alive on, Nagle off. `onBytes` must be done with the bytes when it returns: the buffer is used
+ * again.
  */
 function openSocket(options: ResolvedOptions, onOpen: () => void, onBytes: (bytes: Buffer) => void): Socket {
   const target = {

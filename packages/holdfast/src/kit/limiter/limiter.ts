@@ -9,7 +9,7 @@ import { pause } from '../pause.ts'
 import { CellBuckets } from './cell-buckets.ts'
 import { checkCost, type LimiterSettings, resolveTake, type TakeOptions } from './options.ts'
 import { Reserves } from './reserves.ts'
-import { Turns } from './turns.ts'
+import { SerialTakes } from './serial.ts'
 
 /** What became of a wish to take. */
 export interface Outcome {
@@ -64,7 +64,7 @@ export class StoreLimiter implements Limiter {
   readonly #prefix: string
   readonly #take: (key: string, demand: Demand) => Taken | Promise<Taken>
   readonly #reserves: Reserves | null
-  readonly #turns: Turns
+  readonly #turns: SerialTakes
   readonly #names = new Map<string, string>()
   #downUntilMs = Number.NEGATIVE_INFINITY
 
@@ -86,7 +86,7 @@ export class StoreLimiter implements Limiter {
     const { batch } = settings
     const ask = async (key: string, cost: number): Promise<Taken> => this.#take(key, this.#demand(cost))
     this.#reserves = batch === null ? null : new Reserves(runtime, settings, batch, ask)
-    this.#turns = new Turns(runtime)
+    this.#turns = new SerialTakes(runtime)
   }
 
   get limit(): number {

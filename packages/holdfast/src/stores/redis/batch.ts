@@ -23,7 +23,7 @@ interface Call {
   readonly reject: (error: unknown) => void
 }
 
-export class Batch {
+export class ScriptBatch {
   readonly #transport: Transport
   readonly #mayRepeat: boolean
   readonly #end = (): void => {

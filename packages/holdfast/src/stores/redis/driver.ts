@@ -23,8 +23,8 @@ import { Wakeups } from './wakeups.ts'
 import { Keys } from './keys.ts'
 import type { Settings } from './options.ts'
 import { type Scripts, scriptsFor } from './scripts.ts'
-import { Batch, BatchArgs } from './batch.ts'
-import type { Transport, Wait } from './transport.ts'
+import { ScriptBatch, BatchArgs } from './batch.ts'
+import type { Transport, ReplicaWait } from './transport.ts'
 import type { Argument } from '../../clients/redis/encode.ts'
 import type { Script } from '../../clients/redis/script.ts'
 
@@ -54,12 +54,12 @@ export class RedisDriver implements Driver {
   readonly #keys: Keys
   readonly #scripts: Scripts
   readonly #wakeups: Wakeups
-  readonly #lines: Batch
-  readonly #takes: Batch
+  readonly #lines: ScriptBatch
+  readonly #takes: ScriptBatch
   readonly #enterArgs: BatchArgs
   readonly #leaveArgs: BatchArgs
   readonly #retentionMs: number
-  readonly #wait: Wait | null
+  readonly #wait: ReplicaWait | null
   #last = { capacity: 0, ttlMs: 0, weight: 0, text: '' }
   #lastDemand: Demand | null = null
   #lastWish: readonly Argument[] = []
@@ -67,8 +67,8 @@ export class RedisDriver implements Driver {
 
   constructor(transport: Transport, settings: Settings) {
     this.#transport = transport
-    this.#lines = new Batch(transport, true)
-    this.#takes = new Batch(transport, false)
+    this.#lines = new ScriptBatch(transport, true)
+    this.#takes = new ScriptBatch(transport, false)
     this.#keys = new Keys(settings.prefix)
     this.#scripts = scriptsFor(transport.keyPrefix + settings.prefix)
     const { retentionMs } = settings
@@ -232,7 +232,12 @@ export class RedisDriver implements Driver {
   /**
    * A grant counts only when enough replicas have it; else it is given back. A place that only waits is not a grant.
    */
-  async #enterAndWait(entry: Entry, args: readonly Argument[], since: Instant, wait: Wait): Promise<Place | null> {
+  async #enterAndWait(
+    entry: Entry,
+    args: readonly Argument[],
+    since: Instant,
+    wait: ReplicaWait,
+  ): Promise<Place | null> {
     let place: Place | null
     let replicas: number
     try {

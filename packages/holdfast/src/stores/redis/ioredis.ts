@@ -5,7 +5,7 @@ import { replyOf } from './errors.ts'
 import { CommandDeadlines, within } from './deadline.ts'
 import { type SubscriberConnection, type SubscriberEvents, Subscriber } from './subscriber.ts'
 import type { Settings } from './options.ts'
-import type { Confirmed, Transport, Wait } from './transport.ts'
+import type { Confirmed, Transport, ReplicaWait } from './transport.ts'
 import { type Corkable, WriteBatch } from './batch.ts'
 import type { Argument } from '../../clients/redis/encode.ts'
 import { scanStrings } from '../../clients/redis/scan.ts'
@@ -85,7 +85,12 @@ export class IoredisTransport implements Transport {
     )
   }
 
-  async runAndWait(script: Script, keys: readonly string[], args: readonly Argument[], wait: Wait): Promise<Confirmed> {
+  async runAndWait(
+    script: Script,
+    keys: readonly string[],
+    args: readonly Argument[],
+    wait: ReplicaWait,
+  ): Promise<Confirmed> {
     if (!this.joins) throw new UnsupportedError('replicas: WAIT can not be sent to the right node of a cluster')
     try {
       return await this.#andWait('evalsha', [script.sha1, keys.length, ...keys, ...args], wait)
@@ -183,7 +188,7 @@ export class IoredisTransport implements Transport {
   /**
    * Given in one turn they leave on one connection, one behind the other: WAIT speaks of its own connection's writes.
    */
-  async #andWait(command: string, args: readonly Argument[], wait: Wait): Promise<Confirmed> {
+  async #andWait(command: string, args: readonly Argument[], wait: ReplicaWait): Promise<Confirmed> {
     const both = [this.#client.call(command, ...args), this.#client.call('WAIT', wait.replicas, wait.timeoutMs)]
     const [reply, waited] = await this.#limited(Promise.allSettled(both))
     if (reply?.status === 'rejected') throw reply.reason

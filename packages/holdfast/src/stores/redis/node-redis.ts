@@ -4,7 +4,7 @@ import { replyOf } from './errors.ts'
 import { CommandDeadlines } from './deadline.ts'
 import { type SubscriberConnection, type SubscriberEvents, Subscriber } from './subscriber.ts'
 import type { Settings } from './options.ts'
-import type { Confirmed, Transport, Wait } from './transport.ts'
+import type { Confirmed, Transport, ReplicaWait } from './transport.ts'
 import type { Argument } from '../../clients/redis/encode.ts'
 import { scanStrings } from '../../clients/redis/scan.ts'
 import type { Script } from '../../clients/redis/script.ts'
@@ -61,7 +61,12 @@ export class NodeRedisTransport implements Transport {
     )
   }
 
-  async runAndWait(script: Script, keys: readonly string[], args: readonly Argument[], wait: Wait): Promise<Confirmed> {
+  async runAndWait(
+    script: Script,
+    keys: readonly string[],
+    args: readonly Argument[],
+    wait: ReplicaWait,
+  ): Promise<Confirmed> {
     try {
       return await this.#andWait(['EVALSHA', script.sha1, keys.length, ...keys, ...args], wait)
     } catch (error) {
@@ -126,7 +131,7 @@ export class NodeRedisTransport implements Transport {
     return this.#deadlines.limit(this.#client.sendCommand(args.map(asText), PLAIN))
   }
 
-  async #andWait(args: readonly Argument[], wait: Wait): Promise<Confirmed> {
+  async #andWait(args: readonly Argument[], wait: ReplicaWait): Promise<Confirmed> {
     const both = [this.#command(args), this.#command(['WAIT', wait.replicas, wait.timeoutMs])]
     const [reply, waited] = await Promise.allSettled(both)
     if (reply?.status === 'rejected') throw reply.reason

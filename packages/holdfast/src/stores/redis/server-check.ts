@@ -1,7 +1,7 @@
 /** A look at the server before it is relied on: too old, a replica, forbidden to us, or free to throw locks away. */
 import { StoreError } from '../../contract/errors.ts'
 import { kindOf, replyOf } from './errors.ts'
-import type { Confirmed, Transport, Wait } from './transport.ts'
+import type { Confirmed, Transport, ReplicaWait } from './transport.ts'
 import { script, type Script } from '../../clients/redis/script.ts'
 import type { Argument } from '../../clients/redis/encode.ts'
 
@@ -101,7 +101,12 @@ export class CheckedTransport implements Transport {
     await this.#look()
   }
 
-  async runAndWait(script: Script, keys: readonly string[], args: readonly Argument[], wait: Wait): Promise<Confirmed> {
+  async runAndWait(
+    script: Script,
+    keys: readonly string[],
+    args: readonly Argument[],
+    wait: ReplicaWait,
+  ): Promise<Confirmed> {
     if (!this.#isDone) await this.#look()
     return this.#inner.runAndWait(script, keys, args, wait)
   }

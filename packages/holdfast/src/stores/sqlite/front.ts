@@ -19,7 +19,7 @@ export interface Front {
 }
 
 /** The same, and what else a new place must know. */
-export interface Gate extends Front {
+export interface FrontGate extends Front {
   readonly lastToken: number
   readonly boot: string
   /** Until when an enter of this id comes too late. */
@@ -73,9 +73,9 @@ export class Fronts {
     )
   }
 
-  gate(entry: Entry, now: number): Gate {
+  gate(entry: Entry, now: number): FrontGate {
     const limit = span(entry.capacity, entry.weight)
-    return this.#gate.get(entry.id, now, TOKEN_MAX, entry.line, TOKEN_MAX, TOKEN_MAX, limit) as Gate
+    return this.#gate.get(entry.id, now, TOKEN_MAX, entry.line, TOKEN_MAX, TOKEN_MAX, limit) as FrontGate
   }
 
   /** A raised place waits for all that were granted beside it, also for those behind it. */

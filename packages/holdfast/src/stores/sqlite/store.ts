@@ -10,7 +10,7 @@ import type { Engine, Statement } from './engine.ts'
 import {
   type Front,
   Fronts,
-  type Gate,
+  type FrontGate,
   grantedOf,
   keysOf,
   type Outlook,
@@ -278,7 +278,7 @@ export class SqliteStore {
     return grantedOf(places)
   }
 
-  #gate(entry: Entry, now: number): Gate {
+  #gate(entry: Entry, now: number): FrontGate {
     const gate = this.#fronts.gate(entry, now)
     if (gate.boot !== this.#host.boot) {
       // Another kernel has opened the file and found the boot id changed: it counts us as dead.
@@ -287,7 +287,7 @@ export class SqliteStore {
     return gate
   }
 
-  #join(entry: Entry, gate: Gate, granted: boolean, now: number): Answer {
+  #join(entry: Entry, gate: FrontGate, granted: boolean, now: number): Answer {
     const token = this.nextToken(gate.lastToken)
     const { line, id, weight, capacity, data } = entry
     const ttlUs = Math.ceil(entry.ttlMs * 1e3)

@@ -6,7 +6,7 @@ import { capacityError } from '../shared/capacity.ts'
 import { Wakeups } from './wakeups.ts'
 import { BreakWakeups } from './wakeups-breaks.ts'
 import { isZooKeeperError, type WatchEvent, type ZooKeeperClient } from '../../clients/zookeeper/index.ts'
-import { Entrance, type Taken } from './entrance.ts'
+import { Entrance, type TakenPlace } from './entrance.ts'
 import type { ParentNodes } from './parent-nodes.ts'
 import type { Layout } from './layout.ts'
 import { parseLine, readNames } from './line.ts'
@@ -87,7 +87,7 @@ export class PlaceSession {
   /** Takes a new place. Settles with where it stands, null if it was lost on the way. */
   async enter(standing: OwnPlace, asked: Instant): Promise<Place | null> {
     this.#ownPlaces.add(standing)
-    let taken: Taken
+    let taken: TakenPlace
     try {
       taken = await this.#entrance.take(standing.linePath, standing.entry)
     } catch (error) {

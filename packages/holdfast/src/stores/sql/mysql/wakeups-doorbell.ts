@@ -23,7 +23,7 @@ const RETRY_MS = 2_000
 /** Locks by name are refused (Galera), the procedure or the right to call it is missing: it will not get better. */
 const HOPELESS = new Set([1235, 1305, 1370, 1142])
 
-export class Doorbell {
+export class DoorbellWakeups {
   readonly #parts: DoorbellParts
   readonly #attended = new Set<string>()
   readonly #idle: Ear[] = []
