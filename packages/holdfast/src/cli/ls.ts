@@ -24,7 +24,7 @@ Usage: holdfast ls [PREFIX] [--store URL] [--json]
   PREFIX          only locks whose names begin with it
 ${STORE_HELP}
   --json          one object for each lock: { name, capacity, holders, waiters }; tokens are decimal strings;
-                  then one for each job: { job, periodMs, startedMs, endedMs, ok, host, pid }
+                  then one for each job: { job, dueMs, startedMs, endedMs, ok, host, pid }
 
 Examples:
   holdfast ls

@@ -133,7 +133,7 @@ async function runJobs(
     hf.once(name, {
       everyMs,
       ttlMs: everyMs,
-      run: ({ periodMs }) => void runs.push(periodMs),
+      run: ({ dueMs }) => void runs.push(dueMs),
       onError: (error) => void told[i]?.push(error),
     })
   }

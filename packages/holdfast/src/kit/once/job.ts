@@ -13,8 +13,8 @@ import { mutex } from '../../locks/mutex.ts'
 
 /** What is known of a run. Times are milliseconds since 1970, by the clock of the process that ran it. */
 export interface JobRun {
-  /** The beginning of the period it was for. */
-  readonly periodMs: number
+  /** When it was due: the beginning of the period it was for. */
+  readonly dueMs: number
   readonly startedMs: number
   /** null: it runs, or its process died. */
   readonly endedMs: number | null
@@ -27,7 +27,8 @@ export interface JobRun {
 /** What the work is given. */
 export interface JobWork {
   readonly held: Held
-  readonly periodMs: number
+  /** When it was due: the beginning of the period it runs for. */
+  readonly dueMs: number
   /** Aborts when the lock under the job is lost. */
   readonly signal: AbortSignal
 }
@@ -79,7 +80,7 @@ export class Job {
   }
 
   /** Runs the work if nobody has run it for this period or a later one. */
-  async attempt(periodMs: number, options: AttemptOptions, work: (work: JobWork) => unknown): Promise<Attempted> {
+  async attempt(dueMs: number, options: AttemptOptions, work: (work: JobWork) => unknown): Promise<Attempted> {
     const held = await this.#hold(options)
     if (held === null) return 'busy'
     try {
@@ -89,12 +90,12 @@ export class Job {
       this.#checkClock(untilMs, last)
       // Nobody holds the lock but us: a run of this period without an end belongs to a process that died, or it is our
       // own: written down, and the answer was lost.
-      const isOpen = last === undefined || last.periodMs < periodMs
-      const isOurs = last?.periodMs === periodMs && last.id === id
-      const isDead = last?.periodMs === periodMs && last.endedMs === null
+      const isOpen = last === undefined || last.dueMs < dueMs
+      const isOurs = last?.dueMs === dueMs && last.id === id
+      const isDead = last?.dueMs === dueMs && last.endedMs === null
       if (!isOpen && !isOurs && !(rerun && isDead)) return 'run by others'
       const run: StoredRun = {
-        periodMs,
+        dueMs,
         startedMs: runtime.wallNow(),
         endedMs: null,
         ok: null,
@@ -132,8 +133,8 @@ export class Job {
    * aloud.
    */
   #checkClock(untilMs: number, last: JobRun | undefined): void {
-    if (last === undefined || last.periodMs <= untilMs) return
-    const aheadMs = last.periodMs - this.#core.runtime.wallNow()
+    if (last === undefined || last.dueMs <= untilMs) return
+    const aheadMs = last.dueMs - this.#core.runtime.wallNow()
     const seconds = Math.ceil(aheadMs / 1_000)
     throw new ClockError(
       `job ${JSON.stringify(this.name)} is not run: ${last.host} (pid ${last.pid}) has run a period that begins ` +
@@ -146,7 +147,7 @@ export class Job {
   async #run(run: StoredRun, version: bigint, held: Held, work: (work: JobWork) => unknown): Promise<void> {
     let ok = false
     try {
-      await work({ held, periodMs: run.periodMs, signal: held.signal })
+      await work({ held, dueMs: run.dueMs, signal: held.signal })
       ok = true
     } finally {
       const ended: StoredRun = { ...run, endedMs: this.#core.runtime.wallNow(), ok }

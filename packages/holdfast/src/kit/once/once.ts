@@ -138,11 +138,11 @@ export class ScheduledOnce implements Once {
       this.#arm()
       return
     }
-    const periodMs = this.#nextMs
+    const dueMs = this.#nextMs
     this.#nextMs = nextMs
     // A run that takes longer than its period: those that begin meanwhile are passed over, here and everywhere.
     if (this.#running === null) {
-      this.#running = this.#run(periodMs).finally(() => {
+      this.#running = this.#run(dueMs).finally(() => {
         this.#running = null
       })
     }
@@ -150,9 +150,9 @@ export class ScheduledOnce implements Once {
   }
 
   /** Until the period has been run, by anybody, or is over. Never rejects: nobody awaits it. */
-  async #run(periodMs: number): Promise<void> {
+  async #run(dueMs: number): Promise<void> {
     const { runtime } = this.#core
-    const untilMs = this.#next(periodMs)
+    const untilMs = this.#next(dueMs)
     const endsAt = runtime.now() + Math.max(0, untilMs - runtime.wallNow())
     const id = runtime.randomId()
     let retryMs = RETRY_MS_MIN
@@ -167,7 +167,7 @@ export class ScheduledOnce implements Once {
         const waitMs = Math.max(1, endsAt - runtime.now())
         const { rerun = false } = this.#options
         const signal = this.#stop.signal
-        await this.#job.attempt(periodMs, { rerun, untilMs, waitMs, signal, id }, work)
+        await this.#job.attempt(dueMs, { rerun, untilMs, waitMs, signal, id }, work)
         return
       } catch (error) {
         if (this.#stopped && !began) return

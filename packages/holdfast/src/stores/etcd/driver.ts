@@ -63,7 +63,7 @@ export class EtcdDriver implements EtcdStore {
   readonly #ownPlaces: OwnPlaces
   readonly #leases: Leases
   readonly #wakeups: Wakeups
-  readonly #bell: BreakWakeups
+  readonly #breakWakeups: BreakWakeups
   readonly #holdWakeups: HoldWakeups
   readonly #touching: Touching
   readonly #renaming: Renaming
@@ -94,7 +94,7 @@ export class EtcdDriver implements EtcdStore {
     this.#ownPlaces = new OwnPlaces(this.#keys)
     this.#leases = new Leases(client, runtime, timeoutMs, this.#ownPlaces)
     this.#wakeups = new Wakeups(client)
-    this.#bell = new BreakWakeups(client, this.#keys, this.#ownPlaces, this.#wakeups)
+    this.#breakWakeups = new BreakWakeups(client, this.#keys, this.#ownPlaces, this.#wakeups)
     this.#holdWakeups = new HoldWakeups(this.#ownPlaces, this.#wakeups)
     this.#touching = new Touching(client, this.#keys, this.#look, this.#leases, this.#ownPlaces, this.#wakeups)
     const parts = { client, keys: this.#keys, look: this.#look, runtime }
@@ -132,7 +132,7 @@ export class EtcdDriver implements EtcdStore {
   }
 
   touch(entries: readonly Entry[]): Promise<(Place | null)[]> {
-    this.#bell.listen()
+    this.#breakWakeups.listen()
     this.#holdWakeups.begin()
     return this.#touching.touch(entries)
   }
@@ -144,7 +144,7 @@ export class EtcdDriver implements EtcdStore {
     if (standing === undefined || standing.token === 0n) this.#tombstones.add(entry, this.#runtime.now(), true)
     if (standing === undefined) return leaveById(this.#client, this.#keys, entry, afterMs)
     this.#leases.release(standing)
-    if (this.#ownPlaces.size === 0) this.#bell.rest()
+    if (this.#ownPlaces.size === 0) this.#breakWakeups.rest()
     try {
       if (afterMs > 0) await outlastPlace(this.#client, this.#keys, standing, afterMs)
       else if (await leavePlace(this.#client, this.#keys, this.#batches, standing, this.#timeoutMs)) {
@@ -204,7 +204,7 @@ export class EtcdDriver implements EtcdStore {
   }
 
   async #close(): Promise<void> {
-    this.#bell.rest()
+    this.#breakWakeups.rest()
     this.#holdWakeups.close()
     await this.#leases.close()
     await this.#client.close()
