@@ -13,6 +13,9 @@ import { resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 
+/** @typedef {{ build: string, store: string, side: string, scenario: string }} Task */
+/** @typedef {{ rate: number, cpuUs: number }} Figures */
+
 const CALLERS = 16
 const WARM_UP = 0.3
 const { values } = parseArgs({
@@ -31,22 +34,39 @@ else console.log(JSON.stringify(await measure(JSON.parse(values.child))))
 async function compare() {
   for (const store of values.store.split(',')) {
     for (const scenario of ['uncontended', 'contended']) {
-      const [rates, costs] = [[], []]
+      /** @type {number[]} */
+      const rates = []
+      /** @type {number[]} */
+      const costs = []
       for (let round = 0; round < Number(values.rounds); round++) {
-        const order = round % 2 === 0 ? ['old', 'new'] : ['new', 'old']
-        /** @type {Record<string, { rate: number, cpuUs: number }>} */
-        const found = {}
-        for (const side of order)
-          found[side] = await inProcess({ build: values[side], store: store.replace('SIDE', side), side, scenario })
-        rates.push(found.new.rate / found.old.rate)
-        costs.push(found.new.cpuUs / found.old.cpuUs)
+        const [old, next] = await both(store, scenario, round % 2 === 0)
+        rates.push(next.rate / old.rate)
+        costs.push(next.cpuUs / old.cpuUs)
       }
       console.log(`${store.split(':')[0]}, ${scenario}: pairs/s ${spread(rates)}, CPU a pair ${spread(costs)}`)
     }
   }
 }
 
-/** A process of its own for each measurement: no build warms the other up. */
+/**
+ * @param {string} store
+ * @param {string} scenario
+ * @param {boolean} isOldFirst
+ * @returns {Promise<[old: Figures, next: Figures]>}
+ */
+async function both(store, scenario, isOldFirst) {
+  const old = { build: values.old, store: store.replace('SIDE', 'old'), side: 'old', scenario }
+  const next = { build: values.new, store: store.replace('SIDE', 'new'), side: 'new', scenario }
+  const first = await inProcess(isOldFirst ? old : next)
+  const second = await inProcess(isOldFirst ? next : old)
+  return isOldFirst ? [first, second] : [second, first]
+}
+
+/**
+ * A process of its own for each measurement: no build warms the other up.
+ * @param {Task} job
+ * @returns {Promise<Figures>}
+ */
 async function inProcess(job) {
   const args = [fileURLToPath(import.meta.url), '--ms', values.ms, '--child', JSON.stringify(job)]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -57,6 +77,10 @@ async function inProcess(job) {
   return JSON.parse(out)
 }
 
+/**
+ * @param {Task} job
+ * @returns {Promise<Figures>}
+ */
 async function measure({ build, store, side, scenario }) {
   const { holdfast } = await import(pathToFileURL(resolve(build)).href)
   const isContended = scenario === 'contended'
@@ -88,16 +112,22 @@ async function measure({ build, store, side, scenario }) {
   return { rate, cpuUs }
 }
 
+/** @param {number} ms */
 function after(ms) {
   return new Promise((done) => setTimeout(done, ms))
 }
 
+/** @param {readonly number[]} numbers */
 function spread(numbers) {
   const [low, middle, high] = [0.25, 0.5, 0.75].map((share) => quantile(numbers, share).toFixed(2))
   return `${middle} (${low}–${high})`
 }
 
+/**
+ * @param {readonly number[]} numbers
+ * @param {number} share
+ */
 function quantile(numbers, share) {
   const sorted = numbers.toSorted((a, b) => a - b)
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
 }

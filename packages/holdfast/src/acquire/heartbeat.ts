@@ -282,7 +282,7 @@ export class Heartbeat {
       if (lease.list === null) continue
       const place = places[i]
       if (place === null || place === undefined) {
-        this.#end(lease, 'its place is gone from the store')
+        this.#end(lease, 'the store no longer has it')
         continue
       }
       lease.list.remove(lease)

@@ -153,7 +153,7 @@ function settle(given: Record<string, unknown>, base: LockSettings, traits: Trai
   if ((minHoldMs > 0 || lockDelayMs > 0) && !traits.lingers) {
     const option = minHoldMs > 0 ? 'minHoldMs' : 'lockDelayMs'
     throw new UnsupportedError(
-      `${option} can't be kept on this store: its places end with their leave. ${traits.safety}`,
+      `${option} can't be kept on this store: a lock is gone there as soon as it is released. ${traits.safety}`,
     )
   }
   if (settings.keepMs > 0) checkKept(settings, traits)

@@ -25,14 +25,14 @@ export function proofOf(held: Held | Proof): Proof {
   const { line, token, place, mode, fenced } = credential
   if (mode !== 'exclusive') {
     throw new UsageError(
-      `line ${JSON.stringify(line)}: a shared hold has no order among others, so its token proves nothing; take ` +
+      `lock ${JSON.stringify(line)}: a shared lock has no order among its holders, so its token proves nothing; take ` +
         `a mutex or the write lock`,
       { line },
     )
   }
   if (!fenced) {
     throw new UnsupportedError(
-      `line ${JSON.stringify(line)}: the tokens of this store do not rise, so no guard can use them`,
+      `lock ${JSON.stringify(line)}: the tokens of this store do not rise, so no guard can use them`,
       { line },
     )
   }
@@ -105,7 +105,7 @@ function decode(text: string): string | null {
 export function staleToken(resource: string, proof: Proof, newest: bigint): StaleTokenError {
   const { line, token: given } = proof
   const reason = given === newest ? 'was seen from another holder' : `is stale: ${newest} was seen`
-  return new StaleTokenError(`${JSON.stringify(resource)}: token ${given} of line ${JSON.stringify(line)} ${reason}`, {
+  return new StaleTokenError(`${JSON.stringify(resource)}: token ${given} of lock ${JSON.stringify(line)} ${reason}`, {
     line,
     given,
     newest,

@@ -152,7 +152,7 @@ export class RemoteDriver implements Driver, WorkerHeartbeat {
     const slot = this.#slots.get(id)
     if (slot === undefined) return null
     const { monoMs, wallMs, gone } = this.#renewals.read(slot)
-    if (gone === GONE.lapsed) return { gone: 'its place is gone from the store' }
+    if (gone === GONE.lapsed) return { gone: 'the store no longer has it' }
     if (gone === GONE.silent) {
       return { gone: `this thread was silent for more than silenceMs, ${this.#silenceMs} ms, and it was given up` }
     }

@@ -177,7 +177,7 @@ export class EtcdDriver implements EtcdStore {
     const token = storeToken(held)
     const standing = this.#ownPlaces.of(held.name).find((place) => place.token === token)
     if (standing !== undefined) return guardOf(held, standing.slot.key)
-    throw new LockLostError(`line ${JSON.stringify(held.name)} is not held here with token ${held.token}`, {
+    throw new LockLostError(`lock ${JSON.stringify(held.name)} is not held here with token ${held.token}`, {
       line: held.name,
     })
   }
@@ -196,7 +196,7 @@ export class EtcdDriver implements EtcdStore {
     if (this.traits.counting) return
     this.#keys.line(line)
     if (capacity === 1) return
-    throw new UnsupportedError('etcd: in the go layout a line has capacity 1: no semaphores, no read locks', { line })
+    throw new UnsupportedError('etcd: in the go layout a lock has one holder: no semaphores, no read locks', { line })
   }
 
   #isDead(id: string): boolean {
@@ -241,7 +241,7 @@ export class EtcdDriver implements EtcdStore {
         this.#forget(standing)
         this.#look.checkCapacity(entry, seen.other)
         if (alone) return null
-        throw new StoreError(`etcd: line ${JSON.stringify(entry.line)} refused a place for no known reason`)
+        throw new StoreError(`etcd: lock ${JSON.stringify(entry.line)} was refused for no known reason`)
       } catch (error) {
         if (isLeaseGone(error) && !isLeaseNew) {
           isLeaseNew = true

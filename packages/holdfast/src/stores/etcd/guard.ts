@@ -32,7 +32,7 @@ export function storeToken(held: { readonly name: string; readonly token: bigint
   const { credential } = held as { readonly credential?: { readonly alone: boolean } }
   if (held.token % ISSUES_PER_PLACE !== 0n || credential?.alone === false) {
     throw new UsageError(
-      `line ${JSON.stringify(held.name)}: a guard needs a place of its own; take the lock with fairness ` +
+      `lock ${JSON.stringify(held.name)}: a guard needs a hold of its own; take the lock with fairness ` +
         `'strict', or with handovers 0`,
       { line: held.name },
     )

@@ -105,7 +105,9 @@ export class Look {
     const capacity = this.#keys.read(kv.key)?.capacity
     if (capacity === entry.capacity) return
     if (capacity !== undefined) throw capacityError(entry, capacity)
-    throw new StoreError(`etcd: a key that is none of Holdfast's stands in line ${JSON.stringify(entry.line)}`)
+    throw new StoreError(
+      `etcd: a key that Holdfast did not write stands in the queue of lock ${JSON.stringify(entry.line)}`,
+    )
   }
 
   /**

@@ -116,7 +116,7 @@ function share(reply: unknown, calls: readonly Call[]): void {
     }
     return
   }
-  const error = new StoreError(`a script of ours for ${calls.length} lines was answered with something else`)
+  const error = new StoreError(`a script for ${calls.length} locks was not answered with ${calls.length} replies`)
   for (const { reject } of calls) reject(error)
 }
 

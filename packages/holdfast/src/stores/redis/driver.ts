@@ -250,7 +250,7 @@ export class RedisDriver implements Driver {
     if (place === null || replicas >= wait.replicas || !isGranted(entry, place)) return place
     await this.leave(entry)
     throw new StoreError(
-      `line ${JSON.stringify(entry.line)}: only ${replicas} of ${wait.replicas} replicas confirmed the grant ` +
+      `lock ${JSON.stringify(entry.line)}: only ${replicas} of ${wait.replicas} replicas confirmed the grant ` +
         `within ${wait.timeoutMs} ms, so it was given back`,
       { line: entry.line },
     )

@@ -58,7 +58,7 @@ export class SetNxDriver implements Driver {
 
   async enter(entry: Entry, wait: boolean): Promise<Place | null> {
     if (entry.weight !== entry.capacity) {
-      throw new UnsupportedError('a set-nx line has one holder: no permits and no read locks', { line: entry.line })
+      throw new UnsupportedError('a set-nx lock has one holder: no permits and no read locks', { line: entry.line })
     }
     const place = this.#granted.has(entry.id) ? await this.#renew(entry) : await this.#try(entry)
     return place === null || place.ahead === 0 || wait ? place : null
@@ -80,16 +80,18 @@ export class SetNxDriver implements Driver {
 
   // oxlint-disable-next-line require-yield
   async *list(): AsyncGenerator<LineView> {
-    throw new UnsupportedError('a set-nx line is a key like any other: which keys are locks can not be told')
+    throw new UnsupportedError('a set-nx lock is a key like any other: nobody can tell which keys are locks')
   }
 
   async swap(): Promise<CellView> {
-    throw new UnsupportedError('set-nx lines only: for cells, use redis()')
+    throw new UnsupportedError('set-nx locks only: for cells, use redis()')
   }
 
   async break(line: string, now: boolean): Promise<number> {
     if (!now)
-      throw new UnsupportedError('whoever holds a set-nx line can not be forbidden to renew it: break it now', { line })
+      throw new UnsupportedError('the holder of a set-nx lock can not be forbidden to renew it: break it with now', {
+        line,
+      })
     return wholeOf(await this.#run(DELETE, line, []))
   }
 

@@ -145,7 +145,7 @@ export class ZookeeperDriver implements Driver {
   async leave(entry: Entry, afterMs = 0): Promise<void> {
     if (afterMs > 0) {
       throw new UnsupportedError(
-        'on ZooKeeper a place can not outlive its release: its session ends only with the process',
+        'on ZooKeeper a lock can not outlive its release: its session ends only with the process',
         { line: entry.line },
       )
     }

@@ -163,7 +163,7 @@ test('prefixes part a file: locks, cells and limits of one are not those of anot
   const names: string[] = []
   for await (const line of shop.list({ prefix: 'a' })) names.push(line.name)
   expect(names).toEqual(['a'])
-  await expect(shop.semaphore('a', 2).acquire()).rejects.toThrow('line "a" has capacity 1')
+  await expect(shop.semaphore('a', 2).acquire()).rejects.toThrow('lock "a" is in use with capacity 1')
   expect(await shop2.break('a', { now: true })).toBe(1)
   held.assertHeld()
   await tricky?.release()
