@@ -89,10 +89,10 @@ async function measure({ build, store, side, scenario }) {
   const locks = instances.map((hf) => hf.mutex(`beside:${side}`))
   const callers = isContended ? CALLERS : 1
   let pairs = 0
-  let isOver = false
+  const over = new AbortController()
   const work = Array.from({ length: callers }, async (_, i) => {
     const lock = locks[i % locks.length]
-    while (!isOver) {
+    while (!over.signal.aborted) {
       const hold = await lock.acquire()
       await hold.release()
       pairs++
@@ -106,7 +106,7 @@ async function measure({ build, store, side, scenario }) {
   const { user, system } = process.cpuUsage(cpuBefore)
   const rate = ((pairs - before) / (performance.now() - from)) * 1_000
   const cpuUs = (user + system) / (pairs - before)
-  isOver = true
+  over.abort()
   await Promise.all(work)
   for (const hf of instances) await hf.close()
   return { rate, cpuUs }

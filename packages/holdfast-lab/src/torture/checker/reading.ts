@@ -156,7 +156,7 @@ export class Reading {
   }
 }
 
-export function key(event: { readonly p: string; readonly i: number }): string {
+function key(event: { readonly p: string; readonly i: number }): string {
   return `${event.p} ${event.i}`
 }
 

@@ -16,7 +16,7 @@ import type {
   QueuedEvent,
   RunEvent,
 } from '../history/event.ts'
-import { key, Reading } from './reading.ts'
+import { Reading } from './reading.ts'
 
 /** One visit of a client to a line. */
 export interface Visit {
