@@ -2,13 +2,15 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
-// Two projects: `unit` needs no server and no build, `real` (*.real.test.ts) uses real processes and real servers. Two files at a
-// time: most of their time is spent waiting, and on two cores more would turn a liveness bound into a lottery.
-// Slow machines may need 20 s for a poll.
+// Two projects: `unit` needs no server and no build, `real` (*.real.test.ts) uses real processes and real servers. Two
+// files at a time: most of their time is spent waiting, and on two cores more would turn a liveness bound into a
+// lottery. Slow machines may need 20 s for a poll.
 const expect = { poll: { timeout: 20_000 } }
 const folders = ['packages/*/test', 'test']
 
-/** Tests run the sources, so the laboratory's imports of `holdfast` must find the same ones: as tsconfig.json has it. */
+/**
+ * Tests run the sources, so the laboratory's imports of `holdfast` must find the same ones: as tsconfig.json has it.
+ */
 const { compilerOptions } = JSON.parse(readFileSync(new URL('tsconfig.json', import.meta.url), 'utf8')) as {
   readonly compilerOptions: { readonly paths: Record<string, [string]> }
 }
@@ -38,7 +40,7 @@ export default defineConfig({
         test: {
           name: 'real',
           include: folders.map((folder) => `${folder}/**/*.real.test.ts`),
-          globalSetup: 'test/install.ts',
+          globalSetup: 'test/prepare.ts',
           testTimeout: 180_000,
           hookTimeout: 120_000,
           maxWorkers: 2,

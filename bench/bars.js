@@ -8,7 +8,8 @@
  * @property {string} case
  * @property {string} metric
  * @property {string} [adapter] 'holdfast' unless told
- * @property {string} [of] the figure is a ratio to this adapter's, round by round; 'best peer' for the best of each round
+ * @property {string} [of] the figure is a ratio to this adapter's, round by round; 'best peer' for the best of each
+ * round
  * @property {number} [atLeast]
  * @property {number} [atMost]
  */
@@ -120,7 +121,8 @@ const ETCD = [
   { scenario: 'contended', case: 'n=100', adapter: 'holdfast-strict', metric: 'jain', atLeast: 0.99 },
   { scenario: 'contended', case: 'n=100', adapter: 'holdfast-strict', metric: 'callsPerSection', atMost: 3 },
   { scenario: 'contended', case: 'n=100', adapter: 'holdfast-strict', metric: 'overlaps', atMost: 0 },
-  // Entering, looking when it is told, leaving. Above that: a process's lease, and its first, failing try of the short way.
+  // Entering, looking when it is told, leaving. Above that: a process's lease, and its first, failing try of the short
+  // way.
   { scenario: 'herd', case: 'n=1000', adapter: 'holdfast-strict', metric: 'requestsPerHold', atMost: 3.05 },
   { scenario: 'holds', case: 'n=10000', metric: 'keepAlivesPerThird', atMost: 1 },
   { scenario: 'holds', case: 'n=10000', metric: 'lost', atMost: 0 },
@@ -160,7 +162,8 @@ const REDIS = [
   { scenario: 'idle', case: 'n=1000', adapter: 'holdfast-strict', metric: 'callsPerS', atMost: 5 },
 ].map((bar) => ({ store: 'redis', ...bar }))
 
-// Hundreds of critical sections a second, where the package of that name makes none. Run it with three servers, and with five.
+// Hundreds of critical sections a second, where the package of that name makes none. Run it with three servers, and
+// with five.
 /** @type {readonly Bar[]} */
 const REDLOCK = [
   ...['c=1', 'c=16', 'c=256'].map((tasks) => ({

@@ -1,4 +1,7 @@
-/** What a worker heartbeat costs while nothing happens: processor time of the whole process, against the same with 'main'. */
+/**
+ * What a worker heartbeat costs while nothing happens: processor time of the whole process, against the same with
+ * 'main'.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
- * `node bench/notify.js URL`: one raw commit until another connection hears of it, what a hand-over can't be faster than. PostgreSQL: by
- * NOTIFY. MySQL and MariaDB: by a lock of the session (GET_LOCK) that is let go after the commit.
+ * `node bench/notify.js URL`: one raw commit until another connection hears of it, what a hand-over can't be faster
+ * than. PostgreSQL: by NOTIFY. MySQL and MariaDB: by a lock of the session (GET_LOCK) that is let go after the commit.
  */
 import { load } from './load.js'
 import { quantile } from './stats.js'
@@ -16,7 +16,10 @@ console.log(
 )
 
 async function byNotify() {
-  /** @typedef {{ connect(): Promise<void>, query(text: string | object): Promise<unknown>, on(event: string, fn: () => void): void, end(): Promise<void> }} Client */
+  /**
+   * @typedef {{ connect(): Promise<void>, query(text: string | object): Promise<unknown>, on(event: string, fn: () =>
+   * void): void, end(): Promise<void> }} Client
+   */
   /** @type {{ default: { Client: new (config: object) => Client } }} */
   const { default: pg } = await load('pg')
   const [writer, hearer] = [new pg.Client({ connectionString: url }), new pg.Client({ connectionString: url })]
@@ -46,7 +49,10 @@ async function byNotify() {
 }
 
 async function byLock() {
-  /** @typedef {{ execute(sql: string): Promise<unknown>, query(sql: string): Promise<unknown>, end(): Promise<void> }} Connection */
+  /**
+   * @typedef {{ execute(sql: string): Promise<unknown>, query(sql: string): Promise<unknown>, end(): Promise<void> }}
+   * Connection
+   */
   /** @type {{ createConnection(url: string): Promise<Connection> }} */
   const { createConnection } = await load('mysql2/promise')
   const [writer, hearer] = [await createConnection(url), await createConnection(url)]

@@ -1,6 +1,7 @@
 /**
- * `node bench/redlock-frozen.js [rounds]`: Redlock on five servers of its own: how long an acquisition takes with all alive and with two of them
- * frozen (SIGSTOP), turn by turn. Frozen servers are two others in every round, and stay so for longer than it takes to give up on their answers.
+ * `node bench/redlock-frozen.js [rounds]`: Redlock on five servers of its own: how long an acquisition takes with all
+ * alive and with two of them frozen (SIGSTOP), turn by turn. Frozen servers are two others in every round, and stay so
+ * for longer than it takes to give up on their answers.
  */
 import { initRedlock } from '../packages/holdfast/build/src/stores/redlock/index.js'
 import { holdfast } from '../packages/holdfast/build/src/index.js'

@@ -1,6 +1,7 @@
 /**
- * `node bench/redlock-step.js [rounds]`: what a pair of steps, to take and to let go, costs a server of a Redlock deployment, by the server's own count (`INFO
- * commandstats`), one request at a time: the raw pair, the least script that could do it (the time, the marker, the line, a write), and ours.
+ * `node bench/redlock-step.js [rounds]`: what a pair of steps, to take and to let go, costs a server of a Redlock
+ * deployment, by the server's own count (`INFO commandstats`), one request at a time: the raw pair, the least script
+ * that could do it (the time, the marker, the line, a write), and ours.
  */
 import { randomBytes } from 'node:crypto'
 import { SCRIPTS } from '../packages/holdfast/build/src/stores/redlock/scripts.js'

@@ -17,13 +17,16 @@ function shownSpread({ median, p25, p75 }) {
   return Number.isNaN(median) ? '–' : `${shown(median)} (${shown(p25)}–${shown(p75)})`
 }
 
-/** @param {readonly (readonly string[])[]} rows the first one is the head; the first column is text, the others numbers */
+/**
+ * @param {readonly (readonly string[])[]} rows the first one is the head; the first column is text, the others numbers
+ */
 function table(rows) {
   const [head = []] = rows
   const widths = head.map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)))
   const line = (/** @type {readonly string[]} */ row) =>
     `| ${row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))).join(' | ')} |`
-  const rule = `|${widths.map((width, i) => (i === 0 ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`)).join('|')}|`
+  const dashes = widths.map((width, i) => (i === 0 ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`))
+  const rule = `|${dashes.join('|')}|`
   return [line(head), rule, ...rows.slice(1).map(line)].join('\n')
 }
 
@@ -62,7 +65,8 @@ export function scenarioReport(scenario, all, base) {
 /** @param {readonly import('./judge.js').JudgedBar[]} bars */
 export function barsReport(bars) {
   const rows = bars.map((bar) => [
-    `${bar.store}, ${bar.scenario} ${bar.case}, ${bar.adapter ?? 'holdfast'}: ${bar.metric}${bar.of ? ` of ${bar.of}` : ''}`,
+    `${bar.store}, ${bar.scenario} ${bar.case}, ${bar.adapter ?? 'holdfast'}: ` +
+      `${bar.metric}${bar.of ? ` of ${bar.of}` : ''}`,
     bar.atLeast === undefined ? `at most ${bar.atMost}` : `at least ${bar.atLeast}`,
     bar.figure === null ? '–' : shownSpread(bar.figure),
     bar.verdict,

@@ -1,6 +1,6 @@
 /**
- * What the general scenarios can't show of ZooKeeper. `node bench/zookeeper.js HOST:PORT [client | pairs | handover | crowd]…`, on a
- * server that nobody else uses, after `npm run build`.
+ * What the general scenarios can't show of ZooKeeper. `node bench/zookeeper.js HOST:PORT [client | pairs | handover |
+ * crowd]…`, on a server that nobody else uses, after `npm run build`.
  */
 import { connect } from 'node:net'
 import { holdfast } from '../packages/holdfast/build/src/index.js'
@@ -34,8 +34,8 @@ function counted(names) {
 }
 
 /**
- * Creates, then deletes, one at a time, through our client and through node-zookeeper-client: in one process and in short
- * turns, so that both see the same weather.
+ * Creates, then deletes, one at a time, through our client and through node-zookeeper-client: in one process and in
+ * short turns, so that both see the same weather.
  */
 async function client() {
   const [ROUNDS, CALLS] = [40, 200]
@@ -86,7 +86,10 @@ async function client() {
   console.log(`  creates for the same CPU ${spread(ratios.createCpu ?? [])}`)
 }
 
-/** Pairs of acquire and release, each task on a key of its own, and create + delete through a client of the same kind, in turns. */
+/**
+ * Pairs of acquire and release, each task on a key of its own, and create + delete through a client of the same kind,
+ * in turns.
+ */
 async function pairs() {
   const ROUNDS = 30
   const hf = await holdfast(`zookeeper://${address}`, { ttlMs: 30_000 })
@@ -126,15 +129,17 @@ async function pairs() {
       cpuRaw.push(bare.cpuUs)
     }
     console.log(
-      `pairs, c=${tasks}, ${ROUNDS} rounds of ${each * tasks} in turns: ${spread(ratios)} of raw create + delete; client CPU ${spread(cpuOurs)} against ${spread(cpuRaw)} µs`,
+      `pairs, c=${tasks}, ${ROUNDS} rounds of ${each * tasks} in turns: ${spread(ratios)} of raw create + ` +
+        `delete; client CPU ${spread(cpuOurs)} against ${spread(cpuRaw)} µs`,
     )
   }
   await Promise.all([hf.close(), raw.close()])
 }
 
 /**
- * The floor of a hand-over: one deletes its node, the other's watch fires, it asks one question and deletes its own, and so
- * on. No client can pass a lock on with less: the delete must be committed, the event told, and the own node seen.
+ * The floor of a hand-over: one deletes its node, the other's watch fires, it asks one question and deletes its own,
+ * and so on. No client can pass a lock on with less: the delete must be committed, the event told, and the own node
+ * seen.
  */
 async function handover() {
   const [ROUNDS, CALLS] = [5, 200]
@@ -194,7 +199,9 @@ async function crowd() {
     const [notifications = 0, requests = 0] = after.map((count, i) => (count - (before[i] ?? 0)) / waiters)
     const inOrder = tokens.every((token, i) => i === 0 || token > (tokens[i - 1] ?? 0n))
     console.log(
-      `${waiters} waiters, each once: ${notifications.toFixed(3)} notifications and ${requests.toFixed(2)} requests for a hand-over, ${((waiters / tookMs) * 1_000).toFixed(0)} a second, ${inOrder ? 'in order' : 'OUT OF ORDER'}`,
+      `${waiters} waiters, each once: ${notifications.toFixed(3)} notifications and ${requests.toFixed(2)} ` +
+        `requests for a hand-over, ${((waiters / tookMs) * 1_000).toFixed(0)} a second, ` +
+        (inOrder ? 'in order' : 'OUT OF ORDER'),
     )
     await Promise.all(instances.map((hf) => hf.close()))
   }

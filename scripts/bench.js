@@ -1,4 +1,7 @@
-/** `npm run bench`: builds the library, installs the peers when they are asked for and missing, starts servers when asked to, and measures. */
+/**
+ * `npm run bench`: builds the library, installs the peers when they are asked for and missing, starts servers when
+ * asked to, and measures.
+ */
 import { existsSync } from 'node:fs'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -39,7 +42,8 @@ try {
 }
 
 /**
- * Servers of `npm run testbed`, which prints the URL of each when it is up. In a group of their own: npm passes no signal on.
+ * Servers of `npm run testbed`, which prints the URL of each when it is up. In a group of their own: npm passes no
+ * signal on.
  * @param {readonly string[]} kinds
  */
 async function start(kinds) {

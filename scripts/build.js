@@ -1,5 +1,6 @@
 /** Embeds the scripts of the stores, compiles holdfast into build and bundles that into dist, compiles holdfast-lab and holdfast-console into dist. */
 import { copyFileSync, rmSync } from 'node:fs'
+import { stampBuild } from './built.js'
 import { runSteps } from './run.js'
 
 for (const name of ['holdfast', 'holdfast-nest', 'holdfast-lab', 'holdfast-console']) {
@@ -16,3 +17,4 @@ runSteps([
   ['build of the laboratory', 'tsc', '-p', 'packages/holdfast-lab/tsconfig.build.json'],
   ['build of the console', 'node', 'scripts/console.js'],
 ])
+stampBuild()

@@ -1,11 +1,11 @@
 /**
- * Embeds the scripts of a store, `lua/*.lua` and `sql/*.sql` in its folder, into its `scripts.generated.ts`; likewise those
- * of `fence/redis`.
+ * Embeds the scripts of a store, `lua/*.lua` and `sql/*.sql` in its folder, into its `scripts.generated.ts`; likewise
+ * those of `fence/redis`.
  * What it writes is not committed: it is written by `npm ci` and before every build.
- * A line `--@include other.lua` stands for that file; a file that is only included by others gives no script of its own.
- * A line `--@const NAME value` names a value for all scripts of the folder: wherever the name stands, the server reads the value.
- * `--@const NAME OTHER + 14` is the other value with each of its numbers raised by 14, or by the number that a name stands for.
- * Lines that are nothing but a comment are left out: the text travels to the server.
+ * A line `--@include other.lua` stands for that file; a file that is only included by others gives no script of its
+ * own. A line `--@const NAME value` names a value for all scripts of the folder: wherever the name stands, the server
+ * reads the value. `--@const NAME OTHER + 14` is the other value with each of its numbers raised by 14, or by the
+ * number that a name stands for. Lines that are nothing but a comment are left out: the text travels to the server.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

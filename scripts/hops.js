@@ -1,7 +1,7 @@
 /**
- * Counts the files of ours that one acquire() and release() of a free mutex visits, and lists them in the order of their
- * first call: on memory those above the store, on Redis (a server of the testbed, by URL) all of them. Needs a build, and
- * counts the files as they are before they are bundled.
+ * Counts the files of ours that one acquire() and release() of a free mutex visits, and lists them in the order of
+ * their first call: on memory those above the store, on Redis (a server of the testbed, by URL) all of them. Needs a
+ * build, and counts the files as they are before they are bundled.
  * Exits with 1 when a bar is passed.
  */
 import { Session } from 'node:inspector/promises'

@@ -22,7 +22,10 @@ const CLIS = { holdfast: 'cli', 'holdfast-lab': 'lab cli', 'holdfast-console': '
 /** At the root of holdfast: what users import. Other files there belong to the contract. */
 const ENTRIES = new Set(['index.ts', 'core.ts', 'holdfast.ts', 'open.ts'])
 
-/** @typedef {{ name: string, home: string, uses: Set<string>, loads: Set<string> }} Part What it imports, and what it loads when it is needed. */
+/**
+ * @typedef {{ name: string, home: string, uses: Set<string>, loads: Set<string> }} Part What it imports, and what it
+ * loads when it is needed.
+ */
 
 const page = readFileSync(PAGE, 'utf8')
 const drawn = `${page.slice(0, page.indexOf(BEGIN))}${BEGIN}\n\n${drawing(parts())}\n${page.slice(page.indexOf(END))}`
@@ -93,7 +96,8 @@ function targetOf(path, name) {
 }
 
 /**
- * Mermaid, which code hosts draw. An arrow that follows from others is left out; a dotted one is loaded only when it is needed.
+ * Mermaid, which code hosts draw. An arrow that follows from others is left out; a dotted one is loaded only when it is
+ * needed.
  * @param {ReadonlyMap<string, Part>} all
  */
 function drawing(all) {

@@ -1,6 +1,6 @@
 /**
- * `npm run mutate -- [RULE]`: breaks the product by hand, one line at a time, in a copy, and shows that the named test fails.
- * The mutations are in scripts/mutations/*.js; docs/mutations.md and the table in docs/laws.md are made of them.
+ * `npm run mutate -- [RULE]`: breaks the product by hand, one line at a time, in a copy, and shows that the named test
+ * fails. The mutations are in scripts/mutations/*.js; docs/mutations.md and the table in docs/laws.md are made of them.
  *
  *   npm run mutate                 all of them (long: each runs its test)
  *   npm run mutate -- 3            the mutations of rule 3, of every store
@@ -61,7 +61,8 @@ async function killAll(wanted) {
       if (verdict.word === 'killed') killed++
       const says = verdict.word === 'killed' ? verdict.by : verdict.why
       console.log(
-        `${verdict.word === 'killed' ? '✓' : '✗'} ${verdict.word}: ${mutation.rule} · ${mutation.name} (${brief(says)})`,
+        `${verdict.word === 'killed' ? '✓' : '✗'} ${verdict.word}: ${mutation.rule} · ${mutation.name} ` +
+          `(${brief(says)})`,
       )
     }
     console.log(`${killed} of ${wanted.length} killed`)

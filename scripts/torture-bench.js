@@ -1,4 +1,6 @@
-/** `npm run torture:bench`: is the checker linear? Reads and judges made-up histories of growing length. Needs a build. */
+/**
+ * `npm run torture:bench`: is the checker linear? Reads and judges made-up histories of growing length. Needs a build.
+ */
 import { judge } from '../packages/holdfast-lab/dist/src/torture/checker/judge.js'
 import { parseHistory } from '../packages/holdfast-lab/dist/src/torture/history/read.js'
 
@@ -75,6 +77,7 @@ for (const [at, size] of sizes.entries())
   console.log(`${String(size).padStart(9)} lines  ${(times[at] / 1_000).toFixed(2)} s`)
 const ratio = times[1] / times[0]
 console.log(
-  `200 000 lines take ${ratio.toFixed(2)} times as long as 100 000 (at most 3), a million ${(times[2] / 1_000).toFixed(2)} s (at most 10)`,
+  `200 000 lines take ${ratio.toFixed(2)} times as long as 100 000 (at most 3), a million ` +
+    `${(times[2] / 1_000).toFixed(2)} s (at most 10)`,
 )
 if (ratio > 3 || times[2] > 10_000) process.exitCode = 1

@@ -1,6 +1,7 @@
 /**
- * `npm run torture:long [-- --minutes 10 --stores redis,etcd --seed 1 --clients 4 --at-once 1 --to docs/evidence.md]`: tortures each store for ten minutes
- * and writes what came of it into docs/evidence.md. A store that is not asked for keeps what stands there. Needs a build.
+ * `npm run torture:long [-- --minutes 10 --stores redis,etcd --seed 1 --clients 4 --at-once 1 --to docs/evidence.md]`:
+ * tortures each store for ten minutes and writes what came of it into docs/evidence.md. A store that is not asked for
+ * keeps what stands there. Needs a build.
  */
 import { spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -29,7 +30,9 @@ if (!(seconds >= 1 && atOnce >= 1) || unknown.length > 0) {
   console.error(`torture:long: ${why}; stores are ${SPAWNS.join(', ')}`)
   process.exit(64)
 }
-const command = `npm run torture:long -- --minutes ${values.minutes} --stores ${values.stores} --seed ${values.seed} --clients ${values.clients} --at-once ${atOnce}`
+const command =
+  `npm run torture:long -- --minutes ${values.minutes} --stores ${values.stores} --seed ${values.seed} --clients ` +
+  `${values.clients} --at-once ${atOnce}`
 const folder = join(tmpdir(), `holdfast-torture-long-${process.pid}`)
 mkdirSync(folder, { recursive: true })
 
@@ -90,7 +93,8 @@ function row({ store, verdict, seconds: asked, tookS, counts }) {
     store,
     verdict,
     `${asked} s of faults, ${Math.round(tookS)} s in all`,
-    `${counts.visits} visits, ${counts.granted} granted, ${counts.lost} lost, ${counts.effects} effects, ${counts.stale} refused as stale`,
+    `${counts.visits} visits, ${counts.granted} granted, ${counts.lost} lost, ${counts.effects} effects, ` +
+      `${counts.stale} refused as stale`,
     `${struck} (${hit})`,
     listed(counts.violations),
     listed(counts.exposures),

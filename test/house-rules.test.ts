@@ -7,6 +7,11 @@ import { describe, expect, test } from 'vitest'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const LINES_MAX = 400
+const COLUMNS_MAX = 120
+const GLOSSARY_MAX = 40
+/** Words that docs/glossary.md has replaced: wakeups, batch, serial, pool, tombstones, heartbeat, cleanup, quorum. */
+const REPLACED =
+  /\b(inbox|hub|vigils?|lookout|tenures|bell|sheaf|turns|bundles|lanes|graves?|janitor|council|keeper|reaper|voucher)\b/
 
 interface Source {
   readonly path: string
@@ -26,7 +31,9 @@ function read(path: string): Source {
 const paths = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { cwd: ROOT })
   .toString()
   .split('\n')
-const sources = paths.filter((path) => /^(packages|test|bench|scripts)\/.*\.(ts|js)$/.test(path)).map(read)
+const sources = paths.filter((path) => /^(packages|test|bench|scripts|examples)\/.*\.(ts|js)$/.test(path)).map(read)
+/** README.md waits for its own pass over the tables. */
+const documents = paths.filter((path) => path.endsWith('.md') && path !== 'README.md').map(read)
 const inside = (...folders: readonly string[]): Source[] =>
   sources.filter(({ path }) => folders.some((folder) => path.startsWith(`${folder}/`)))
 const LIBRARY = 'packages/holdfast/src'
@@ -54,6 +61,25 @@ function code({ text }: Source): string {
   return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '')
 }
 
+/** Without the tables that a program writes: docs/evidence.md has what a torture run said, word for word. */
+function writtenByHand(path: string, text: string): string {
+  return path === 'docs/evidence.md'
+    ? text.replace(/<!-- torture:long begins[\s\S]*?<!-- torture:long ends -->/g, '')
+    : text
+}
+
+function exportsOf(source: Source): string[] {
+  return [...source.text.matchAll(/^export (?:abstract )?(?:class|interface) (\w+)/gm)].map((m) => m[1] as string)
+}
+
+/** `LocalQueue` as `local-queue`. */
+function hyphened(name: string): string {
+  return name
+    .replace('ZooKeeper', 'Zookeeper')
+    .replace(/(?<=[a-z0-9])[A-Z]/g, '-$&')
+    .toLowerCase()
+}
+
 function offenders(among: readonly Source[], pattern: RegExp): string[] {
   return among.filter((source) => pattern.test(code(source))).map(({ path }) => path)
 }
@@ -64,6 +90,17 @@ describe('house rules', () => {
       ({ path, text }) => !path.includes('.generated.') && text.split('\n').length > LINES_MAX,
     )
     expect(long.map(({ path }) => path)).toEqual([])
+  })
+
+  test('no line of a source or a page is longer than 120 columns', () => {
+    const long = [...sources, ...documents]
+      .filter(({ path }) => !path.includes('.generated.'))
+      .flatMap(({ path, text }) =>
+        writtenByHand(path, text)
+          .split('\n')
+          .flatMap((line, i) => (line.length > COLUMNS_MAX ? [`${path}:${i + 1}`] : [])),
+      )
+    expect(long).toEqual([])
   })
 
   test('a source file opens by saying what it is', () => {
@@ -115,6 +152,60 @@ describe('house rules', () => {
     expect(offenders(inside(LIBRARY, LABORATORY, CONSOLE), swallows)).toEqual([])
     expect(offenders(inside(...TESTS), /\b(it|test|describe)\.(skip|only|todo)\b/)).toEqual([])
     expect(sources.filter(({ text }) => /\b(TODO|FIXME|XXX|HACK)\b:/.test(text)).map(({ path }) => path)).toEqual([])
+  })
+
+  test('the glossary has at most 40 words, each once', () => {
+    const page = documents.find(({ path }) => path === 'docs/glossary.md')?.text ?? ''
+    const words = [...page.matchAll(/^\| (\S+) +\|/gm)].map((match) => match[1] as string)
+    const defined = words.filter((word) => word !== 'word' && !/^-+$/.test(word))
+    expect(defined.length).toBeGreaterThan(30)
+    expect(defined.length).toBeLessThanOrEqual(GLOSSARY_MAX)
+    expect(new Set(defined).size).toBe(defined.length)
+  })
+
+  test('one word for one thing: what the glossary replaced names no file and nothing that is exported', () => {
+    const named = inside(LIBRARY).filter(({ path }) => REPLACED.test(path.slice(path.lastIndexOf('/') + 1)))
+    expect(named.map(({ path }) => path)).toEqual([])
+    const exported = inside(LIBRARY).flatMap((source) => exportsOf(source))
+    expect(exported.length).toBeGreaterThan(300)
+    expect(exported.filter((name) => REPLACED.test(hyphened(name)))).toEqual([])
+  })
+
+  test('no exported class or interface stands for two things', () => {
+    // Stores and clients do the same job under the same name. Elsewhere a name belongs to one part of the library, or
+    // to files of the same name: cleanup.ts of core and of ZooKeeper.
+    const homes = new Map<string, { readonly part: string; readonly file: string }[]>()
+    for (const source of inside(LIBRARY)) {
+      const [part = '', file = ''] = [source.path.split('/')[3], source.path.split('/').at(-1)]
+      for (const name of exportsOf(source)) homes.set(name, [...(homes.get(name) ?? []), { part, file }])
+    }
+    const doubled = [...homes].filter(
+      ([, found]) => new Set(found.map(({ part }) => part)).size > 1 && new Set(found.map(({ file }) => file)).size > 1,
+    )
+    expect(doubled.map(([name]) => name)).toEqual([])
+  })
+
+  test('every store has its index and its opener, and is registered', () => {
+    const registry = read(`${LIBRARY}/stores/registry.ts`)
+    const folders = new Set(library('stores').map(({ path }) => path.split('/')[4] as string))
+    const stores = [...folders].filter((name) => !name.includes('.') && name !== 'shared' && name !== 'sql')
+    expect(stores.length).toBeGreaterThan(7)
+    for (const store of stores) {
+      expect(paths).toContain(`${LIBRARY}/stores/${store}/index.ts`)
+      expect(paths).toContain(`${LIBRARY}/stores/${store}/open.ts`)
+      expect(registry.imports).toContain(`./${store}/open.ts`)
+    }
+  })
+
+  test('a test stands where the files stand that it tests', () => {
+    const tests = paths.filter((path) => /^packages\/.*\.test\.ts$/.test(path))
+    expect(tests.length).toBeGreaterThan(200)
+    const lost = tests.filter((path) => {
+      const [home, name] = path.split('/test/') as [string, string]
+      const folder = name.slice(0, Math.max(0, name.lastIndexOf('/')))
+      return !paths.some((other) => other.startsWith(`${home}/src/${folder}`) || other.startsWith(`${home}/${folder}`))
+    })
+    expect(lost).toEqual([])
   })
 
   test('no Manager, Helper or utils', () => {

@@ -1,4 +1,6 @@
-/** The fixed-key recipe on etcd, who creates the key holds: by Holdfast's own layout for it, and as the seeds write it. */
+/**
+ * The fixed-key recipe on etcd, who creates the key holds: by Holdfast's own layout for it, and as the seeds write it.
+ */
 import { loadBuilt } from '../load.js'
 import { endpointsOf } from './raw-etcd.js'
 

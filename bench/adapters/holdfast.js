@@ -77,7 +77,8 @@ function adapter(name, options, also = {}) {
       const counted = openDriver && counting(await openDriver(url.slice(scheme.length + 1)))
       // As a URL would: the store is open before the first lock is asked for.
       await counted?.driver.setup?.()
-      // Options of the instance, not of each lock: those would have settings of their own, and weigh half a kilobyte more.
+      // Options of the instance, not of each lock: those would have settings of their own, and weigh half a kilobyte
+      // more.
       const hf = await holdfast(counted?.driver ?? url, { ttlMs, ...options })
       // Tables, where the store needs any.
       await hf.setup()

@@ -4,7 +4,12 @@ import { noLock } from './no-lock.js'
 
 /** @typedef {import('../adapter.ts').Adapter} Adapter */
 
-/** @param {string} name @param {string} pkg @param {() => Promise<import('../adapter.ts').IdMaker>} make @returns {Adapter} */
+/**
+ * @param {string} name
+ * @param {string} pkg
+ * @param {() => Promise<import('../adapter.ts').IdMaker>} make
+ * @returns {Adapter}
+ */
 function peer(name, pkg, make) {
   return {
     name,

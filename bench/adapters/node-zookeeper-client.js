@@ -1,4 +1,7 @@
-/** What our own client is measured against: the same pair of create and delete through node-zookeeper-client. It locks nothing. */
+/**
+ * What our own client is measured against: the same pair of create and delete through node-zookeeper-client. It locks
+ * nothing.
+ */
 import { answer, openClient } from './zk-recipe.js'
 
 /** @type {import('../adapter.ts').Adapter} */

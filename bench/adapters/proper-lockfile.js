@@ -1,4 +1,7 @@
-/** The peer between processes of one host: proper-lockfile, a folder per lock. It polls; 10 to 50 ms, as in the baselines. */
+/**
+ * The peer between processes of one host: proper-lockfile, a folder per lock. It polls; 10 to 50 ms, as in the
+ * baselines.
+ */
 import { join } from 'node:path'
 import { load } from '../load.js'
 

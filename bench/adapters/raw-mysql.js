@@ -1,7 +1,13 @@
-/** The raw limit on MySQL and MariaDB: one insert and one delete a pair in autocommit, prepared, through the same package and pool size. */
+/**
+ * The raw limit on MySQL and MariaDB: one insert and one delete a pair in autocommit, prepared, through the same
+ * package and pool size.
+ */
 import { load } from '../load.js'
 
-/** @typedef {{ execute(sql: string, values: unknown[]): Promise<[{ affectedRows: number }]>, query(sql: string): Promise<unknown>, end(): Promise<void> }} Pool */
+/**
+ * @typedef {{ execute(sql: string, values: unknown[]): Promise<[{ affectedRows: number }]>, query(sql: string):
+ * Promise<unknown>, end(): Promise<void> }} Pool
+ */
 
 const POLL_MS = 10
 
@@ -37,7 +43,12 @@ export const rawMysql = {
   },
 }
 
-/** False: somebody has it, or the two got into each other's way in the index; both ask again. @param {Pool} pool @param {string} name @param {string} owner */
+/**
+ * False: somebody has it, or the two got into each other's way in the index; both ask again.
+ * @param {Pool} pool
+ * @param {string} name
+ * @param {string} owner
+ */
 async function insert(pool, name, owner) {
   try {
     const [{ affectedRows }] = await pool.execute('INSERT IGNORE INTO raw_lock VALUES (?, ?)', [name, owner])

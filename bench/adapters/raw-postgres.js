@@ -1,7 +1,13 @@
-/** The raw limit on PostgreSQL: one insert and one delete a pair in autocommit, prepared, through the same package and pool size. */
+/**
+ * The raw limit on PostgreSQL: one insert and one delete a pair in autocommit, prepared, through the same package and
+ * pool size.
+ */
 import { load } from '../load.js'
 
-/** @typedef {{ query(config: { name: string, text: string, values: unknown[] } | string): Promise<{ rowCount: number }>, end(): Promise<void>, on(event: string, fn: () => void): void }} Pool */
+/**
+ * @typedef {{ query(config: { name: string, text: string, values: unknown[] } | string): Promise<{ rowCount: number }>,
+ * end(): Promise<void>, on(event: string, fn: () => void): void }} Pool
+ */
 
 const POLL_MS = 10
 

@@ -1,4 +1,6 @@
-/** The raw limits on Redis, over ioredis: the classic pair of commands, and the least that hands a lock on by a message. */
+/**
+ * The raw limits on Redis, over ioredis: the classic pair of commands, and the least that hands a lock on by a message.
+ */
 import { createHash, randomUUID } from 'node:crypto'
 import { ioredis } from '../redis.js'
 

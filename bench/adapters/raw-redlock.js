@@ -1,4 +1,7 @@
-/** The raw limit of Redlock: `SET NX PX` and compare-and-delete on all servers in parallel over ioredis, awaited by majority. */
+/**
+ * The raw limit of Redlock: `SET NX PX` and compare-and-delete on all servers in parallel over ioredis, awaited by
+ * majority.
+ */
 import { createHash } from 'node:crypto'
 import { ioredis } from '../redis.js'
 

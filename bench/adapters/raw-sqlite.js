@@ -1,7 +1,7 @@
 /**
  * The raw limits on SQLite, without a lock library: two immediate transactions a pair, one message over a unix socket a
- * hand-over, and nothing else. `raw-sqlite` makes the same transactions as the driver, on the same tables; `least-sqlite`
- * makes the least that could work (no ttl, no token, no death), which says what those cost.
+ * hand-over, and nothing else. `raw-sqlite` makes the same transactions as the driver, on the same tables;
+ * `least-sqlite` makes the least that could work (no ttl, no token, no death), which says what those cost.
  */
 import { randomBytes } from 'node:crypto'
 import { createConnection, createServer } from 'node:net'
@@ -10,11 +10,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { load } from '../load.js'
 
 /**
- * @typedef {{ run(...values: unknown[]): { lastInsertRowid: number | bigint }, get(...values: unknown[]): unknown }} Statement
+ * @typedef {{ run(...values: unknown[]): { lastInsertRowid: number | bigint }, get(...values: unknown[]): unknown }}
+ * Statement
  * @typedef {{ exec(sql: string): unknown, prepare(sql: string): Statement, close(): unknown }} Database
  */
 
-// The pragmas of packages/holdfast/src/stores/sqlite/schema.ts: what is compared is the library, not the settings of a file.
+// The pragmas of packages/holdfast/src/stores/sqlite/schema.ts: what is compared is the library, not the settings of a
+// file.
 const PRAGMAS = `PRAGMA busy_timeout = 1; PRAGMA page_size = 2048; PRAGMA journal_mode = WAL;
   PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 8192`
 
@@ -56,17 +58,18 @@ const LEAST = {
 const SAME = {
   schema: `CREATE TABLE IF NOT EXISTS host (one INTEGER PRIMARY KEY, boot TEXT NOT NULL, token INTEGER NOT NULL) STRICT;
     INSERT OR IGNORE INTO host VALUES (1, 'raw', 0);
-    CREATE TABLE IF NOT EXISTS place (line TEXT NOT NULL, token INTEGER NOT NULL, id TEXT NOT NULL, weight INTEGER NOT NULL,
-      capacity INTEGER NOT NULL, ttl_us INTEGER NOT NULL, process INTEGER NOT NULL, also TEXT, entered_at INTEGER NOT NULL,
-      lapses_at INTEGER NOT NULL, granted INTEGER NOT NULL, broken INTEGER NOT NULL, data TEXT NOT NULL,
-      PRIMARY KEY (line, token)) STRICT, WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS place (line TEXT NOT NULL, token INTEGER NOT NULL, id TEXT NOT NULL,
+      weight INTEGER NOT NULL, capacity INTEGER NOT NULL, ttl_us INTEGER NOT NULL, process INTEGER NOT NULL, also TEXT,
+      entered_at INTEGER NOT NULL, lapses_at INTEGER NOT NULL, granted INTEGER NOT NULL, broken INTEGER NOT NULL,
+      data TEXT NOT NULL, PRIMARY KEY (line, token)) STRICT, WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS grave (id TEXT PRIMARY KEY, until INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
   prepare(db, inbox) {
     const gate = db.prepare(`SELECT (SELECT token FROM host) AS lastToken, (SELECT boot FROM host) AS boot,
       (SELECT until FROM grave WHERE id = ?) AS deadUntil, count(*) AS count, coalesce(sum(weight), 0) AS ahead,
       min(lapses_at) AS dueAt, min(iif(lapses_at > ?, lapses_at, NULL)) AS nextAt, min(capacity) AS low,
       max(capacity) AS high, group_concat(process || coalesce(',' || also, '')) AS keys
-      FROM (SELECT weight, lapses_at, capacity, process, also FROM place WHERE line = ? AND token < ? ORDER BY token LIMIT +?)`)
+      FROM (SELECT weight, lapses_at, capacity, process, also FROM place
+        WHERE line = ? AND token < ? ORDER BY token LIMIT +?)`)
     const insert =
       db.prepare(`INSERT INTO place (line, token, id, weight, capacity, ttl_us, process, entered_at, lapses_at,
       granted, broken, data) VALUES (?, ?, ?, 1, 1, 30000000, ?, ?, ?, ?, 0, ?)`)
@@ -74,7 +77,8 @@ const SAME = {
     const remove = db.prepare(`DELETE FROM place WHERE line = ? AND token = ?
       RETURNING line, token, capacity, process, also, broken`)
     const first = db.prepare(`SELECT id, token, process, weight, granted, data, lapses_at <= ? AS lapsed,
-      (SELECT coalesce(sum(weight), 0) FROM place AS other WHERE other.line = place.line AND other.token < place.token) AS used
+      (SELECT coalesce(sum(weight), 0) FROM place AS other
+        WHERE other.line = place.line AND other.token < place.token) AS used
       FROM place WHERE line = ? AND token > 0 AND (granted = 0 OR lapses_at <= ?) ORDER BY token LIMIT 1`)
     const grant = db.prepare('UPDATE place SET granted = 1 WHERE line = ? AND token = ?')
     const nowUs = () => Math.floor(performance.now() * 1e3)

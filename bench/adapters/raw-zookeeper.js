@@ -1,4 +1,7 @@
-/** The raw limit on ZooKeeper: to create an ephemeral sequential node and to delete it, through the same client. It locks nothing. */
+/**
+ * The raw limit on ZooKeeper: to create an ephemeral sequential node and to delete it, through the same client. It
+ * locks nothing.
+ */
 import { loadBuilt } from '../load.js'
 
 /** @type {import('../adapter.ts').Adapter} */

@@ -1,4 +1,7 @@
-/** Other lock libraries on Redis, each over ioredis, with its own way of waiting; where that would give up, it goes on for ever. */
+/**
+ * Other lock libraries on Redis, each over ioredis, with its own way of waiting; where that would give up, it goes on
+ * for ever.
+ */
 import { load } from '../load.js'
 import { ioredis } from '../redis.js'
 
@@ -44,7 +47,10 @@ function peer(name, package_, make) {
 
 /** @typedef {{ unlock(): Promise<unknown> }} Lock4 */
 export const redlock4 = peer('redlock@4', 'redlock-4', async (client, ttlMs) => {
-  /** @type {{ default: new (clients: object[], options: object) => { lock(key: string, ttlMs: number): Promise<Lock4> } }} */
+  /**
+   * @type {{ default: new (clients: object[], options: object) => { lock(key: string, ttlMs: number): Promise<Lock4> }
+   * }}
+   */
   const { default: Redlock } = await load('redlock-4')
   const redlock = new Redlock([client], { retryCount: -1 })
   return (key) => ({
@@ -54,7 +60,10 @@ export const redlock4 = peer('redlock@4', 'redlock-4', async (client, ttlMs) => 
 })
 
 /** @typedef {{ release(): Promise<unknown> }} Lock5 */
-/** @typedef {new (clients: object[], options: object) => { acquire(keys: string[], ttlMs: number): Promise<Lock5> }} Redlock5 */
+/**
+ * @typedef {new (clients: object[], options: object) => { acquire(keys: string[], ttlMs: number): Promise<Lock5> }}
+ * Redlock5
+ */
 
 /** @param {Redlock5} Redlock @param {object} client @param {number} ttlMs @returns {(key: string) => Lock} */
 function over5(Redlock, client, ttlMs) {

@@ -4,7 +4,10 @@ import { ioredis } from '../redis.js'
 import { serversOf } from './raw-redlock.js'
 
 /** @typedef {{ release(): Promise<unknown> }} RedlockLock */
-/** @typedef {{ acquire(keys: readonly string[], ttlMs: number): Promise<RedlockLock>, on(event: string, listener: () => void): void }} Redlock */
+/**
+ * @typedef {{ acquire(keys: readonly string[], ttlMs: number): Promise<RedlockLock>, on(event: string, listener: () =>
+ * void): void }} Redlock
+ */
 
 /** @type {import('../adapter.ts').Adapter} */
 export const redlockPackage = {

@@ -1,4 +1,7 @@
-/** Locks of a session: the raw ones, each on a connection of a pool that it keeps while it holds, and Holdfast's on a shared one. */
+/**
+ * Locks of a session: the raw ones, each on a connection of a pool that it keeps while it holds, and Holdfast's on a
+ * shared one.
+ */
 import { load, loadBuilt } from '../load.js'
 
 /** @typedef {import('../adapter.ts').Adapter} Adapter */

@@ -1,7 +1,11 @@
 /** @verrou/core on a SQL server, through knex, as its documentation has it. */
 import { load } from '../load.js'
 
-/** @param {string} store @param {string} client the package that knex opens it with @returns {import('../adapter.ts').Adapter} */
+/**
+ * @param {string} store
+ * @param {string} client the package that knex opens it with
+ * @returns {import('../adapter.ts').Adapter}
+ */
 const verrou = (store, client) => ({
   name: `verrou-${store}`,
   store,

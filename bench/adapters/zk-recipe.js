@@ -1,4 +1,7 @@
-/** The peer on ZooKeeper: the lock recipe of its documentation, written by hand on node-zookeeper-client, since no package has one. */
+/**
+ * The peer on ZooKeeper: the lock recipe of its documentation, written by hand on node-zookeeper-client, since no
+ * package has one.
+ */
 import { load } from '../load.js'
 
 /**
@@ -24,7 +27,10 @@ export function answer(call) {
 
 /** @param {string} url @param {number} ttlMs @returns {Promise<{ client: Client, mode: number }>} */
 export async function openClient(url, ttlMs) {
-  /** @type {{ default: { createClient(servers: string, options: object): Client, CreateMode: { EPHEMERAL_SEQUENTIAL: number } } }} */
+  /**
+   * @type {{ default: { createClient(servers: string, options: object): Client, CreateMode: { EPHEMERAL_SEQUENTIAL:
+   * number } } }}
+   */
   const { default: zookeeper } = await load('node-zookeeper-client')
   const client = zookeeper.createClient(url.replace('zookeeper://', ''), { sessionTimeout: ttlMs })
   await new Promise((resolve) => {

@@ -4,7 +4,11 @@ import { sharedNow } from '../clock.js'
 
 /** @typedef {import('../adapter.ts').Client} Client */
 
-/** Answers when the last of them had let go. @param {Client} client @param {{ key: string, clients: number, startsAt: number }} params */
+/**
+ * Answers when the last of them had let go.
+ * @param {Client} client
+ * @param {{ key: string, clients: number, startsAt: number }} params
+ */
 export async function run(client, { key, clients, startsAt }) {
   await sleep(Math.max(0, startsAt - sharedNow()))
   await Promise.all(

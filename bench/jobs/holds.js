@@ -75,8 +75,8 @@ async function worstDelayMs(windowMs) {
 }
 
 /**
- * What etcd is asked in a third of a ttl. Counted from just after a keep-alive: a window that begins anywhere has one more
- * or less in it by chance.
+ * What etcd is asked in a third of a ttl. Counted from just after a keep-alive: a window that begins anywhere has one
+ * more or less in it by chance.
  *
  * @param {string} url
  * @param {number} ttlMs

@@ -18,7 +18,12 @@ export async function measure(client, { concurrency, warmMs, windowMs, isLocal }
   return { takesPerS: (takes / tookMs) * 1_000, cpuUsPerTake: (user + system) / takes, refused }
 }
 
-/** @param {import('../adapter.ts').Limit} limit @param {number} concurrency @param {number} windowMs @param {boolean} isLocal */
+/**
+ * @param {import('../adapter.ts').Limit} limit
+ * @param {number} concurrency
+ * @param {number} windowMs
+ * @param {boolean} isLocal
+ */
 async function spin(limit, concurrency, windowMs, isLocal) {
   const clock = isLocal ? busyNow : () => performance.now()
   const perLook = isLocal ? TAKES_PER_LOOK : 1

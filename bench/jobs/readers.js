@@ -1,4 +1,7 @@
-/** Many read locks of one process on one line, in the child: how soon all are held, and what a lock on another name takes before, meanwhile, beside. */
+/**
+ * Many read locks of one process on one line, in the child: how soon all are held, and what a lock on another name
+ * takes before, meanwhile, beside.
+ */
 import { quantile } from '../stats.js'
 
 /** @typedef {import('../adapter.ts').Client} Client */

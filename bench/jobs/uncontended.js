@@ -7,7 +7,9 @@ import { quantile } from '../stats.js'
 
 const LATENCIES_MAX = 100_000
 const PAIRS_PER_LOOK = 64
-/** A store that answers a thousand times a second has compiled nothing after 200 ms: it is warmed up by pairs as well. */
+/**
+ * A store that answers a thousand times a second has compiled nothing after 200 ms: it is warmed up by pairs as well.
+ */
 const WARM_PAIRS = 2_000
 const WARM_MS_MAX = 3_000
 

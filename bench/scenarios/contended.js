@@ -6,11 +6,14 @@ import { Crew } from '../crew.js'
 const CLIENTS = [2, 10, 100]
 const PROCESSES = 4
 const HEAD_START_MS = 50
-/** Between processes a client gets a few turns in 100 ms; with half of the clients at 4 turns and half at 5, Jain's index is 0.988. */
+/**
+ * Between processes a client gets a few turns in 100 ms; with half of the clients at 4 turns and half at 5, Jain's
+ * index is 0.988.
+ */
 const WINDOW_MS_PER_CLIENT = 40
 /**
- * Between processes a client's code is run a few hundred times a second: without a warm-up by work, most of what is measured
- * is V8's interpreter and compiler, and more of it the more code a library has.
+ * Between processes a client's code is run a few hundred times a second: without a warm-up by work, most of what is
+ * measured is V8's interpreter and compiler, and more of it the more code a library has.
  */
 const WARM_MS = 5_000
 const WARM_KEYS = 16

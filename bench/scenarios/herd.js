@@ -1,4 +1,6 @@
-/** 10, 100 and 1 000 clients in 4 processes that want one key at the same moment, each once: what the store is asked. */
+/**
+ * 10, 100 and 1 000 clients in 4 processes that want one key at the same moment, each once: what the store is asked.
+ */
 import { sharedNow } from '../clock.js'
 import { Crew } from '../crew.js'
 import { etcdCounts } from '../etcd-metrics.js'

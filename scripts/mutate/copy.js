@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import ts from 'typescript'
 import { refusal } from './table.js'
 
@@ -31,6 +31,7 @@ export async function copyOfTree() {
   linkPackages(path)
   const embed = () => execFileSync(process.execPath, ['scripts/embed.js'], { cwd: path })
   embed()
+  const { stampBuild: stamp } = await import(pathToFileURL(join(path, 'scripts/built.js')).href)
   // The laboratory's programs run the library: what is tortured is the copy.
   const compilers = ['holdfast', 'holdfast-lab'].map((name) => compilerAt(path, name))
   /** @type {Map<string, string>} What the mutated files were before. */
@@ -62,7 +63,9 @@ export async function copyOfTree() {
       before.clear()
       embed()
     },
-    /** What the compiler says against the mutated files: a product that does not compile is not one that a test caught. */
+    /**
+     * What the compiler says against the mutated files: a product that does not compile is not one that a test caught.
+     */
     faults() {
       const mutated = [...before.keys()].filter((file) => file.endsWith('.ts'))
       const said = compilers.flatMap((compiler) => compiler.faults(mutated) ?? [])
@@ -72,6 +75,7 @@ export async function copyOfTree() {
     build() {
       for (const compiler of compilers) compiler.build()
       execFileSync(process.execPath, ['scripts/bundle.js', '--no-types'], { cwd: path })
+      stamp()
     },
     remove() {
       rmSync(path, { recursive: true, force: true })
@@ -80,7 +84,8 @@ export async function copyOfTree() {
 }
 
 /**
- * The packages that are installed, but of our own ones the copies: a mutated library must not be tested by way of the real one.
+ * The packages that are installed, but of our own ones the copies: a mutated library must not be tested by way of the
+ * real one.
  * @param {string} path
  */
 function linkPackages(path) {

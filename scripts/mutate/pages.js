@@ -1,4 +1,6 @@
-/** The two texts that are made of the mutations: docs/mutations.md, and the part of docs/laws.md between its markers. */
+/**
+ * The two texts that are made of the mutations: docs/mutations.md, and the part of docs/laws.md between its markers.
+ */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

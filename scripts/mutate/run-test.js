@@ -6,7 +6,8 @@ import { join } from 'node:path'
 const PATIENCE_MS = 15 * 60_000
 
 /**
- * `failed` is a test of that name that ran and failed. A file that can't be loaded, a server that did not start, a name that no test has: `broken`.
+ * `failed` is a test of that name that ran and failed. A file that can't be loaded, a server that did not start, a name
+ * that no test has: `broken`.
  * @param {string} root
  * @param {string} test
  * @param {string | undefined} only

@@ -11,10 +11,12 @@ import { stalePages, unheldRules } from './pages.js'
  * @property {string} replace
  *
  * @typedef {object} Mutation
- * @property {string} rule The rule that is broken, by its number in docs/laws.md and the store, or its subject in two words.
+ * @property {string} rule The rule that is broken, by its number in docs/laws.md and the store, or its subject in two
+ * words.
  * @property {string} name
  * @property {string} says What is broken, in one line.
- * @property {string} test The file of the test that must fail: of vitest, or packages/holdfast-lab/simulation/locks/main.ts for the simulation.
+ * @property {string} test The file of the test that must fail: of vitest, or
+ * packages/holdfast-lab/simulation/locks/main.ts for the simulation.
  * @property {string} [only] The name of the test, or a part of it; for the simulation its seeds.
  * @property {readonly Edit[]} edits
  * @property {string} from The file of scripts/mutations that has it, without `.js`.

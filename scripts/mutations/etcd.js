@@ -111,7 +111,9 @@ export default [
   {
     rule: '3 etcd',
     name: 'since-at-reply',
-    says: 'a renewal counts from its answer, not from before its request: a hold is believed in for longer than it stands',
+    says:
+      'a renewal counts from its answer, not from before its request: a hold is believed in for longer than it ' +
+      'stands',
     file: 'packages/holdfast/src/stores/etcd/leases.ts',
     find: 'asked.monoMs > lease.since.monoMs) lease.since = asked',
     replace: 'asked.monoMs > lease.since.monoMs) lease.since = instant(this.#runtime)',

@@ -1,4 +1,7 @@
-/** How limiter and jobs can be broken so that the run in harsh conditions sees it: packages/holdfast/test/kit/harsh.real.test.ts. */
+/**
+ * How limiter and jobs can be broken so that the run in harsh conditions sees it:
+ * packages/holdfast/test/kit/harsh.real.test.ts.
+ */
 const test = 'packages/holdfast/test/kit/harsh.real.test.ts'
 
 export default [
@@ -7,7 +10,9 @@ export default [
     name: 'batch-handed-out-for-ever',
     says: 'what lies in the process is neither counted off nor lost in time: the limit is exceeded',
     file: 'packages/holdfast/src/kit/limiter/reserves.ts',
-    find: 'if (now >= reserve.untilMs) reserve.tokens = 0\n    if (cost <= reserve.tokens) {\n      reserve.tokens -= cost\n',
+    find:
+      'if (now >= reserve.untilMs) reserve.tokens = 0\n    if (cost <= reserve.tokens) {\n      reserve.tokens -= ' +
+      'cost\n',
     replace: 'if (cost <= reserve.tokens) {\n',
     test,
     only: 'the limit holds',
@@ -36,8 +41,8 @@ export default [
     name: 'clock-ahead-is-not-told',
     says: 'a host whose clock is ahead silences the job everywhere, and nobody is told',
     file: 'packages/holdfast/src/kit/once/job.ts',
-    find: 'if (last === undefined || last.periodMs <= untilMs) return',
-    replace: 'if (last === undefined || last.periodMs >= 0) return',
+    find: 'if (last === undefined || last.dueMs <= untilMs) return',
+    replace: 'if (last === undefined || last.dueMs >= 0) return',
     test,
     only: 'wrong by minutes',
   },

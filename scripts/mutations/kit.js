@@ -1,4 +1,6 @@
-/** How the kit (limiter, ids, elections, cells), the guards and the simulation can be broken, and which test sees it. */
+/**
+ * How the kit (limiter, ids, elections, cells), the guards and the simulation can be broken, and which test sees it.
+ */
 export default [
   {
     rule: 'limiter batches',
@@ -7,7 +9,8 @@ export default [
     file: 'packages/holdfast/src/kit/limiter/reserves.ts',
     find: '    const { callers } = reserve\n    while (callers.length > 0 && (callers[0]',
     replace:
-      '    const { callers } = reserve\n    if (this.#runtime.now() >= reserve.untilMs) reserve.tokens = 0\n    while (callers.length > 0 && (callers[0]',
+      '    const { callers } = reserve\n    if (this.#runtime.now() >= reserve.untilMs) reserve.tokens = 0\n    ' +
+      'while (callers.length > 0 && (callers[0]',
     test: 'packages/holdfast/test/kit/limiter/slow-store.test.ts',
     only: 'a small quota goes to those who ask',
   },
@@ -135,7 +138,9 @@ export default [
     name: 'refused-horizon-used',
     says: 'a horizon that the store refused is used all the same: another makes the same ids',
     file: 'packages/holdfast/src/kit/ids/tenancy.ts',
-    find: '      if (version === null) {\n        this.#isOver = true\n        return\n      }\n      this.#version = version',
+    find:
+      '      if (version === null) {\n        this.#isOver = true\n        return\n      }\n      this.#version = ' +
+      'version',
     replace: '      this.#version = version ?? this.#version',
     test: 'packages/holdfast/test/kit/ids/clocks.test.ts',
     only: 'a horizon that the store refused is not used',

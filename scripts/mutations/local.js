@@ -5,7 +5,9 @@ export default [
     name: 'stopped-guardian',
     says: 'a guardian that is stopped leaves the program running without the lock',
     file: 'packages/holdfast/src/cli/guard.ts',
-    find: 'setTimeout(tell, Math.min(ANSWER_MS, endMs / 2)),\n      setTimeout(kill, endMs),\n      setTimeout(giveUp, endMs + BURIAL_MS),',
+    find:
+      'setTimeout(tell, Math.min(ANSWER_MS, endMs / 2)),\n      setTimeout(kill, endMs),\n      ' +
+      'setTimeout(giveUp, endMs + BURIAL_MS),',
     replace: 'setTimeout(() => void [tell, kill, giveUp], endMs),',
     test: 'packages/holdfast/test/cli/loss.real.test.ts',
     only: 'and the lock is lost, run itself ends the whole group after the grace',

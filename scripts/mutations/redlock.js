@@ -108,7 +108,8 @@ export default [
     file: 'packages/holdfast/src/stores/redlock/reconfiguration.ts',
     find: 'const all = [...alive, ...begun, ...lost.values()]',
     replace:
-      'const all = [...alive, ...begun, ...lost.values(), ...this.#servers.voters.filter((one) => one.answer?.part === "" && !lost.has(this.#servers.serverOf(one) ?? ""))]',
+      'const all = [...alive, ...begun, ...lost.values(), ...this.#servers.voters.filter((one) => ' +
+      'one.answer?.part === "" && !lost.has(this.#servers.serverOf(one) ?? ""))]',
     test: 'packages/holdfast/test/stores/redlock/servers.real.test.ts',
     only: 'given in the place of one that is well',
   },

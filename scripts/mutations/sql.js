@@ -5,7 +5,7 @@ export default [
     name: 'postgres-old-snapshot',
     says: 'PostgreSQL: lockInTransaction takes any isolation level, and reads from before the wait',
     file: 'packages/holdfast/src/stores/sql/postgres/transaction.ts',
-    find: " WHERE current_setting('transaction_isolation') IN ('read committed', 'read uncommitted')",
+    find: "\n       WHERE current_setting('transaction_isolation') IN ('read committed', 'read uncommitted')",
     replace: '',
     test: 'packages/holdfast/test/stores/postgres/transaction.real.test.ts',
     only: 'the level set by BEGIN ISOLATION LEVEL',

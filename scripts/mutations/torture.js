@@ -1,4 +1,7 @@
-/** Faults of upgrades, breaks, crowds of readers and several locks in the product itself: the torture of a real store sees them. */
+/**
+ * Faults of upgrades, breaks, crowds of readers and several locks in the product itself: the torture of a real store
+ * sees them.
+ */
 export default [
   {
     rule: 'torture',

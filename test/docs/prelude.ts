@@ -47,7 +47,10 @@ declare const pool: import('pg').Pool
 declare const tx: import('pg').PoolClient
 declare const connection: import('mysql2/promise').PoolConnection
 declare const db: import('libsql').Database
-declare function inTransaction<T>(pool: import('pg').Pool, work: (tx: import('pg').PoolClient) => Promise<T>): Promise<T>
+declare function inTransaction<T>(
+  pool: import('pg').Pool,
+  work: (tx: import('pg').PoolClient) => Promise<T>,
+): Promise<T>
 
 declare function sell(order: { readonly token: bigint }): Promise<void>
 declare function work(): Promise<void>

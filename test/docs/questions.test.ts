@@ -8,7 +8,8 @@ const DOCS = new URL('../../docs/', import.meta.url)
 const page = readFileSync(new URL('questions.md', DOCS), 'utf8')
 const links = [...page.matchAll(/\[([^\]]+)\]\(([^)#\s]+)(?:#([^)]+))?\)/g)].map(
   ([, text = '', path = '', heading]) => ({
-    text,
+    // A link may stand on two lines.
+    text: text.replace(/\s+/g, ' '),
     path,
     heading,
   }),

@@ -1,4 +1,7 @@
-/** Every sample of TypeScript in the README and in docs/ compiles under strict against the built package; the README's run. */
+/**
+ * Every sample of TypeScript in the README and in docs/ compiles under strict against the built package; the README's
+ * run.
+ */
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'

@@ -1,4 +1,7 @@
-/** Where the programs of other processes are. Run from source, they are found in dist: a child starts without a compiler in front of it. */
+/**
+ * Where the programs of other processes are. Run from source, they are found in dist: a child starts without a compiler
+ * in front of it.
+ */
 import { fileURLToPath } from 'node:url'
 
 export function program(

@@ -168,7 +168,7 @@ export const crowds: Draft[] = [
   },
   {
     law: 'life',
-    name: 'readers that share a place are all told of its loss, and one that gives up waiting leaves the others in line',
+    name: 'readers that share a place are all told of its loss; one that gives up leaves the others in line',
     async run(rig) {
       const line = rig.name()
       const [a, b] = [await rig.holdfast(), await rig.holdfast()]

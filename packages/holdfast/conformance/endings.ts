@@ -33,8 +33,8 @@ async function abortAt(rig: Rig, at: number, when: 'before' | 'after', contended
   const outcome = await within('the acquisition settles', settling)
   if (outcome instanceof Error) assert.equal(outcome, reason)
   else await outcome.release()
-  // An abort is told at once, while its enter may still be on the way: it may come in after the line was seen empty, and
-  // is taken back then. So the line is free *soon*: what was forgotten would stand longer than `until` waits.
+  // An abort is told at once, while its enter may still be on the way: it may come in after the line was seen empty,
+  // and is taken back then. So the line is free *soon*: what was forgotten would stand longer than `until` waits.
   await until('the line is free', async () => {
     const next = await other.mutex(line).tryAcquire()
     await next?.release()

@@ -1,4 +1,7 @@
-/** What a store may have beyond the contract's core: places that outlast their leave, several lines in one step, handing a place on, rate limits. */
+/**
+ * What a store may have beyond the contract's core: places that outlast their leave, several lines in one step, handing
+ * a place on, rate limits.
+ */
 import assert from 'node:assert/strict'
 import { CapacityMismatchError } from '../src/contract/errors.ts'
 import { type Demand, type Entry, isGranted, type Place } from '../src/contract/driver.ts'

@@ -1,4 +1,6 @@
-/** Every reply may be lost. Each call fails in turn, before and after it took effect, until a run goes through unhurt. */
+/**
+ * Every reply may be lost. Each call fails in turn, before and after it took effect, until a run goes through unhurt.
+ */
 import assert from 'node:assert/strict'
 import { StoreUnreachableError, UnsupportedError } from '../src/contract/errors.ts'
 import type { Driver, Entry, Place } from '../src/contract/driver.ts'

@@ -1,4 +1,7 @@
-/** The laws of the contract itself, on the driver's own methods: order, enter, touch, leave, owner, life, grant, capacity, watch. */
+/**
+ * The laws of the contract itself, on the driver's own methods: order, enter, touch, leave, owner, life, grant,
+ * capacity, watch.
+ */
 import assert from 'node:assert/strict'
 import { CapacityMismatchError, StoreUnreachableError } from '../src/contract/errors.ts'
 import { isGranted, type Driver, type Entry, type Place } from '../src/contract/driver.ts'

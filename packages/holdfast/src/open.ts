@@ -66,7 +66,7 @@ async function openThere(
   const { url, options } = readStore(store, given)
   if (options.heartbeat !== 'worker') return openDriver(store, given)
   if (url.scheme === 'memory') {
-    throw new UsageError("heartbeat 'worker' can't be had on memory: its lines are this thread's own")
+    throw new UsageError("heartbeat 'worker' can't be had on memory: its locks belong to this thread")
   }
   const { RemoteDriver } = await import('./worker/remote-driver.ts')
   const { prefix, connectTimeoutMs, silenceMs = SILENCE_MS } = options

@@ -48,7 +48,9 @@ export const MUTANTS: Mutant[] = [
   {
     name: 'a failed renewal is not tried again',
     file: 'packages/holdfast/src/acquire/heartbeat.ts',
-    find: 'for (const lease of batch) {\n          lease.busy = false\n          lease.again = false\n          this.look(lease)\n        }',
+    find:
+      'for (const lease of batch) {\n          lease.busy = false\n          lease.again = false\n          ' +
+      'this.look(lease)\n        }',
     replace: '',
   },
   {
@@ -66,7 +68,9 @@ export const MUTANTS: Mutant[] = [
   {
     name: 'what was asked for is not given up with the wait',
     file: 'packages/holdfast/src/acquire/acquisition.ts',
-    find: '    // Never sent means nothing to undo. If a request is still under way, its answer is undone when it comes.\n    if (this.#firstSentAt !== 0) this.#core.cleanup.drop(lease)',
+    find:
+      '    // Never sent means nothing to undo. If a request is still under way, its answer is undone when it ' +
+      'comes.\n    if (this.#firstSentAt !== 0) this.#core.cleanup.drop(lease)',
     replace: '',
   },
   {
@@ -96,7 +100,9 @@ export const MUTANTS: Mutant[] = [
   {
     name: 'the waiters of a lost place are not put back in line',
     file: 'packages/holdfast/src/acquire/local-queue.ts',
-    find: 'if (this.#hold !== hold) return\n    this.#hold = null\n    if (this.#waiters.count > 0) this.#start(true)\n    else this.#rest()',
+    find:
+      'if (this.#hold !== hold) return\n    this.#hold = null\n    if (this.#waiters.count > 0) ' +
+      'this.#start(true)\n    else this.#rest()',
     replace: 'if (this.#hold !== hold) return\n    this.#hold = null',
   },
   {
@@ -108,7 +114,9 @@ export const MUTANTS: Mutant[] = [
   {
     name: 'a task that outlives its hold takes itself for the holder',
     file: 'packages/holdfast/src/hold/reentry.ts',
-    find: 'if (context.#core !== core || !context.#open || !context.#reentrant) continue\n      if (context.#hold.spec.name === line && context.#hold.live) return context',
+    find:
+      'if (context.#core !== core || !context.#open || !context.#reentrant) continue\n      if ' +
+      '(context.#hold.spec.name === line && context.#hold.live) return context',
     replace: 'if (context.#core === core && context.#hold.spec.name === line) return context',
   },
   {
@@ -116,12 +124,16 @@ export const MUTANTS: Mutant[] = [
     file: 'packages/holdfast/src/stores/memory/store.ts',
     find: 'this.#tombstones.add(entry, now, true)\n      return',
     replace:
-      'const first = this.#lines.get(entry.line)?.head\n      if (first) this.#remove(first)\n      if (first) this.#settle(first.line)\n      return',
+      'const first = this.#lines.get(entry.line)?.head\n      if (first) this.#remove(first)\n      if (first) ' +
+      'this.#settle(first.line)\n      return',
   },
   {
     name: 'touch revives a lapsed place',
     file: 'packages/holdfast/src/stores/memory/store.ts',
-    find: '    // Judged by the line as it is now: a lapsed place is removed here, and never comes back.\n    this.#purge(place.line, now)\n    return this.#places.get(entry.id) === place ? this.#renew(place, now) : null',
+    find:
+      '    // Judged by the line as it is now: a lapsed place is removed here, and never comes back.\n    ' +
+      'this.#purge(place.line, now)\n    return this.#places.get(entry.id) === place ? this.#renew(place, ' +
+      'now) : null',
     replace: '    if (place.lapsesAt <= now) place.line.remove(place)\n    return this.#renew(place, now)',
   },
   {

@@ -174,7 +174,9 @@ function judgeEnd(world: World, actors: readonly Actor[], checker: Checker): voi
   world.note('end')
 }
 
-/** What was given up must be gone well before its lease would have ended it; only a crash may leave something behind. */
+/**
+ * What was given up must be gone well before its lease would have ended it; only a crash may leave something behind.
+ */
 async function judgeRest(
   world: World,
   server: Server,

@@ -1,7 +1,8 @@
 /**
- * A run without any fault: nothing is lost, messages only take their time, and pushes and answers overtake each other. Whoever waits
- * must then be served by messages alone. A hand-over that takes as long as a timer of the net has lost its way. And whoever only
- * tries, on another line, leaves nothing behind: an answer of a server that the others have outvoted comes after the try has ended.
+ * A run without any fault: nothing is lost, messages only take their time, and pushes and answers overtake each other.
+ * Whoever waits must then be served by messages alone. A hand-over that takes as long as a timer of the net has lost
+ * its way. And whoever only tries, on another line, leaves nothing behind: an answer of a server that the others have
+ * outvoted comes after the try has ended.
  */
 import { RedlockDriver } from '../../../holdfast/src/stores/redlock/driver.ts'
 import { resolveSettings } from '../../../holdfast/src/stores/redlock/options.ts'
@@ -22,7 +23,9 @@ const HANDOVER_MS_MAX = 45
 /** All has been given up, and what is under way has arrived: far less than a lease. */
 const REST_MS = 200
 
-/** Every message arrives, once, after up to 3 ms; a push sooner, so that it often overtakes the answer given before it. */
+/**
+ * Every message arrives, once, after up to 3 ms; a push sooner, so that it often overtakes the answer given before it.
+ */
 class Calm extends Weather {
   readonly #dice: Rng
 

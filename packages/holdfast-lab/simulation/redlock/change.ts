@@ -1,6 +1,7 @@
 /**
- * The servers change while programs hold and wait: one is replaced by an empty one, three become five, five become three. Operators are cut off
- * and begin again, two of them at once want different servers, and some programs have the old list, some the new one, until the end.
+ * The servers change while programs hold and wait: one is replaced by an empty one, three become five, five become
+ * three. Operators are cut off and begin again, two of them at once want different servers, and some programs have the
+ * old list, some the new one, until the end.
  */
 import { HoldfastError } from '../../../holdfast/src/contract/errors.ts'
 import { type Deployment, listed, readDeployment } from '../../../holdfast/src/stores/redlock/deployment.ts'
@@ -43,7 +44,8 @@ export async function playChange(seed: number, onNote: World['onNote'] = null): 
   const [before, after] = [some(plan.before), some(plan.after)]
   for (const node of nodes) node.onAdopted = () => judge.adopted(node.model.servers.text)
   const ttlMs = rng.pick([150, 300, 700])
-  // Clocks of servers are up to 0.6 s apart. Tokens of before the last change but one rise by clocks that are right to within a longest lease.
+  // Clocks of servers are up to 0.6 s apart. Tokens of before the last change but one rise by clocks that are right to
+  // within a longest lease.
   const longestMs = rng.pick([700, 1_000])
   // Long ago, so that the first change need not wait.
   found(before, longestMs, 2 * longestMs)
@@ -141,7 +143,10 @@ function cutOff(rng: Rng, world: World, wires: readonly SimWire[], longestMs: nu
   }
 }
 
-/** Whether it came to its end. What an operator is told, that servers are away or others change them, too, it may see: it begins again. */
+/**
+ * Whether it came to its end. What an operator is told, that servers are away or others change them, too, it may see:
+ * it begins again.
+ */
 async function changeOnce(
   machine: Machine,
   wires: readonly SimWire[],

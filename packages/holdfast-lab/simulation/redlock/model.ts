@@ -1,6 +1,7 @@
 /**
- * What packages/holdfast/src/stores/redlock/lua does on one server, in TypeScript, for the simulation. Small, and compared with the real
- * scripts on a real server by packages/holdfast-lab/test/simulation/redlock-model.real.test.ts: the same requests must get the same answers and pushes.
+ * What packages/holdfast/src/stores/redlock/lua does on one server, in TypeScript, for the simulation. Small, and
+ * compared with the real scripts on a real server by packages/holdfast-lab/test/simulation/redlock-model.real.test.ts:
+ * the same requests must get the same answers and pushes.
  */
 import { ModelCells } from './model-cells.ts'
 import type { Line, Marker, Place, Pushed } from './model-state.ts'

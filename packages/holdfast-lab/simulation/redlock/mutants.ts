@@ -1,6 +1,6 @@
 /**
- * Planted faults: each is a patch to the driver, or to the model of its scripts, that the simulation must find. Wrong ways to settle
- * a token are also played in token-game.ts, where the rarest of them shows sooner.
+ * Planted faults: each is a patch to the driver, or to the model of its scripts, that the simulation must find. Wrong
+ * ways to settle a token are also played in token-game.ts, where the rarest of them shows sooner.
  */
 import type { Mutant } from '../locks/mutants.ts'
 

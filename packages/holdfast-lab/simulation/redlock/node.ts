@@ -1,4 +1,7 @@
-/** A simulated server of the deployment: the model of its scripts, a clock of its own, and the ways in which it can fail. */
+/**
+ * A simulated server of the deployment: the model of its scripts, a clock of its own, and the ways in which it can
+ * fail.
+ */
 import {
   confirmed,
   type Deployment,

@@ -16,7 +16,10 @@ import { crowdOf, found, Node } from './node.ts'
 import { SimWire } from './sim-wire.ts'
 import { brew } from './storm.ts'
 
-/** Of so many seeds, in one nothing goes wrong, and it is judged how long a hand-over takes; in one the servers are changed. */
+/**
+ * Of so many seeds, in one nothing goes wrong, and it is judged how long a hand-over takes; in one the servers are
+ * changed.
+ */
 const KINDS = 8
 const CALM = 0
 const CHANGE = 4
@@ -37,11 +40,11 @@ export async function play(seed: number, onNote: World['onNote'] = null): Promis
   const timeoutMs = rng.pick([30, 60])
   const weather = new Weather(rng, timeoutMs)
   const courses = makeCourses(rng, ttlMs)
-  // How wrong each program's idea of the time is: tokens must rise by what servers remember, not by clocks. With servers that
-  // forget, clocks are what is left, and have to be as good as is stated.
+  // How wrong each program's idea of the time is: tokens must rise by what servers remember, not by clocks. With
+  // servers that forget, clocks are what is left, and have to be as good as is stated.
   const forgets = rng.chance(0.6)
-  // Only clients that were told the longest lease survive that all servers forget it: one of them marks a server anew with it while another,
-  // who has just come, guesses. Where they are not told, one server keeps what it has.
+  // Only clients that were told the longest lease survive that all servers forget it: one of them marks a server anew
+  // with it while another, who has just come, guesses. Where they are not told, one server keeps what it has.
   const isTold = rng.chance(0.5)
   const settings = resolveSettings(
     { nodeTimeoutMs: timeoutMs, ...(isTold ? { maxTtlMs: longestMs } : {}) },
@@ -128,7 +131,10 @@ function judgeEnd(actors: readonly Contender[], nodes: readonly Node[], judge: J
   if (!jumps && quarantines > 0) judge.fail(`${quarantines} servers were silenced although no clock jumped`)
 }
 
-/** What was given up is gone well before its lease would have ended it. Only a crash, or a request that came twice, may leave something. */
+/**
+ * What was given up is gone well before its lease would have ended it. Only a crash, or a request that came twice, may
+ * leave something.
+ */
 async function judgeRest(
   world: World,
   nodes: readonly Node[],

@@ -1,4 +1,6 @@
-/** A client's connection to a simulated server: requests, answers and pushes travel, and may be late, lost or doubled. */
+/**
+ * A client's connection to a simulated server: requests, answers and pushes travel, and may be late, lost or doubled.
+ */
 import { StoreUnreachableError } from '../../../holdfast/src/contract/errors.ts'
 import type { Step, Wire, WireEvents } from '../../../holdfast/src/stores/redlock/wire.ts'
 import type { Machine } from '../locks/machine.ts'
@@ -37,7 +39,9 @@ export class SimWire implements Wire {
   /** Gives up all requests that are under way on this connection. */
   readonly #open = new Set<(error: Error) => void>()
   #hangUp: (error: Error) => void = () => undefined
-  /** An answer that does not come ends the connection, as on our own; null: only the request, as with a user's client. */
+  /**
+   * An answer that does not come ends the connection, as on our own; null: only the request, as with a user's client.
+   */
   readonly #dice: Rng | null
 
   constructor(world: World, node: Node, machine: Machine, weather: Weather, offMs: number, dice: Rng | null) {
@@ -104,7 +108,8 @@ export class SimWire implements Wire {
         const arrive = (): void => {
           if (nth > link.cut || this.isCut) return
           if (this.#dice !== null && this.#node.isFrozen) {
-            // A server that goes on reads its connections in whatever order: also one that was hung up long ago, after one that is new.
+            // A server that goes on reads its connections in whatever order: also one that was hung up long ago, after
+            // one that is new.
             const pauseMs = this.#dice.between(0, THAW_MS)
             this.#node.wait(() => {
               link.arrivesAt = Math.max(link.arrivesAt, this.#world.now + pauseMs)
@@ -115,7 +120,8 @@ export class SimWire implements Wire {
           link.arrived = nth
           this.#node.handle(life, step, keys, args, (answer) => {
             this.#world.note(
-              `${step} ${this.#machine.name}->${this.where} ${args.slice(2, 5).join(' ').slice(0, 60)} = ${String(answer)}`,
+              `${step} ${this.#machine.name}->${this.where} ${args.slice(2, 5).join(' ').slice(0, 60)} = ` +
+                String(answer),
             )
             if (travel.backMs === null || this.isCut) return
             this.#later(travel.backMs, () => {

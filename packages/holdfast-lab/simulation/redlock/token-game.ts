@@ -1,6 +1,7 @@
 /**
- * The protocol of tokens alone, on the model of the servers' scripts: clients with clocks far apart take one lock in turn, one
- * request at a time in any order, and some write-backs get lost or come late. Small runs, many of them: the wrong ways to settle a token show.
+ * The protocol of tokens alone, on the model of the servers' scripts: clients with clocks far apart take one lock in
+ * turn, one request at a time in any order, and some write-backs get lost or come late. Small runs, many of them: the
+ * wrong ways to settle a token show.
  */
 import { Rng } from '../locks/rng.ts'
 import { Model } from './model.ts'
@@ -45,7 +46,10 @@ export function tokenFell(seed: number, way: Way): boolean {
   return game.hasFallen
 }
 
-/** One client: enters everywhere and waits; takes the lock when a majority votes for it; lets go. Yields after every request. */
+/**
+ * One client: enters everywhere and waits; takes the lock when a majority votes for it; lets go. Yields after every
+ * request.
+ */
 function* play(game: Game, skewUs: number): Generator<void, void> {
   const { rng, nodes, quorum } = game
   for (;;) {

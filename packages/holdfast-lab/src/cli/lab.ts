@@ -27,7 +27,8 @@ export const syntax: Syntax = {
   runs: false,
 }
 
-export const help: string = `Shows how locks break: well-known recipes, run on real servers until they do, each next to the same with Holdfast.
+export const help: string = `Shows how locks break: well-known recipes run on real servers until they fail.
+Beside each, Holdfast does the same job.
 
 Usage: holdfast lab               lists the exhibits
        holdfast lab NAME          runs one, on servers of its own
@@ -37,8 +38,8 @@ Usage: holdfast lab               lists the exhibits
   --json        one JSON object for each exhibit
   --install     installs the servers that are missing (Debian packages; needs root)
 
-Each exhibit tells the recipe and who says so, runs it, draws who held what when, and ends with a figure of the harm. Then
-comes the same with Holdfast: impossible, caught or exposed, as it came out.
+Each exhibit names the recipe and its source, runs it, draws who held what when, and counts the harm. Then comes the
+same with Holdfast: impossible, caught or exposed, as it came out.
 
 Exit code: 0 the exhibit showed what it says · 1 it did not · 64 usage · 69 a server is missing or does not start
 

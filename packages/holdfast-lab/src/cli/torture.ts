@@ -69,7 +69,8 @@ Usage: holdfast torture --spawn KIND [options]      starts servers of its own, a
 
 Faults: ${wrapped(NEMESES.join(', '), 100)}
 
-Exit code: 0 it holds · 1 it is broken · 2 inconclusive (three runs, and no fault met a holder) · 64 usage · 69 store out of reach
+Exit code: 0 it holds · 1 it is broken · 2 inconclusive (three runs, and no fault met a holder)
+  64 usage · 69 store out of reach
 
 Examples:
   holdfast torture --spawn redis --report redis.html
@@ -187,7 +188,8 @@ function checkSpawn(given: Given): void {
   const meant = nearest(kind, SPAWNS)
   throw usage(
     syntax,
-    `--spawn ${JSON.stringify(kind)} is not known${meant === null ? `; there are ${SPAWNS.join(', ')}` : `; did you mean ${meant}?`}`,
+    `--spawn ${JSON.stringify(kind)} is not ` +
+      `known${meant === null ? `; there are ${SPAWNS.join(', ')}` : `; did you mean ${meant}?`}`,
   )
 }
 
@@ -199,7 +201,8 @@ function readNemeses(given: Given): readonly NemesisName[] | null {
     const meant = nearest(name, NEMESES)
     throw usage(
       syntax,
-      `--nemesis ${JSON.stringify(name)} is not known${meant === null ? `; there are ${NEMESES.join(', ')}` : `; did you mean ${meant}?`}`,
+      `--nemesis ${JSON.stringify(name)} is not ` +
+        `known${meant === null ? `; there are ${NEMESES.join(', ')}` : `; did you mean ${meant}?`}`,
     )
   })
 }

@@ -1,4 +1,7 @@
-/** `npm start`: the flash sale, on the embedded store, between processes. Exits with 1 if any part ends otherwise than it must. */
+/**
+ * `npm start`: the flash sale, on the embedded store, between processes. Exits with 1 if any part ends otherwise than
+ * it must.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -100,7 +100,8 @@ export const failover: Exhibit = {
   recipe: 'SET lock value NX PX ttl, on a primary with a replica and Sentinels',
   source: 'everybody who adds a replica to the recipe above for high availability; all the tutorials warn of it',
   lesson:
-    'What the primary acknowledged may be lost with it. Tokens still rise, so that what checks them is safe; { replicas } narrows the gap and does not close it.',
+    'What the primary acknowledged may be lost with it. Tokens still rise, so that what checks them is safe; { ' +
+    'replicas } narrows the gap and does not close it.',
   servers: ['redis'],
   kind: 'deterministic',
   run,

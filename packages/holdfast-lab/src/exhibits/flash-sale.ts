@@ -21,8 +21,9 @@ interface Buyer {
 }
 
 /**
- * Every buyer reads the stock; then the one before it, late, writes and deletes the lock, by which the next one gets in. So two
- * neighbours always read the same number, and it never ends: the late DEL of one is what makes the next one late.
+ * Every buyer reads the stock; then the one before it, late, writes and deletes the lock, by which the next one gets
+ * in. So two neighbours always read the same number, and it never ends: the late DEL of one is what makes the next one
+ * late.
  */
 async function recipe(stage: Stage): Promise<Act> {
   const { url } = await stage.redis()
@@ -153,7 +154,8 @@ export const flashSale: Exhibit = {
   recipe: 'SET lock 1 NX EX 10; read the stock; work; write the stock; DEL lock',
   source: 'the sale of a liquor that a course on etcd tells of: a check of the user took 30 s, the lock 10 s',
   lesson:
-    'A lease can end while its holder sleeps. Only what the lock protects can refuse the late one: give it the token to check.',
+    'A lease can end while its holder sleeps. Only what the lock protects can refuse the late one: give it the ' +
+    'token to check.',
   servers: ['redis'],
   kind: 'deterministic',
   run: async (stage) => [await recipe(stage), await ours(stage, false), await ours(stage, true)],

@@ -125,7 +125,9 @@ async function fixedLease(stage: Stage): Promise<Act> {
 /** The watchdog sleeps with the process; B gets in, and A writes when it wakes. */
 async function asleep(stage: Stage, fenced: boolean): Promise<Act> {
   const { url } = await stage.redis()
-  const title = `the process itself is stopped, its watchdog with it; what is protected ${fenced ? 'checks the token' : 'checks nothing'}`
+  const title =
+    `the process itself is stopped, its watchdog with it; what is protected ` +
+    (fenced ? 'checks the token' : 'checks nothing')
   const play = new Play(title, 'holdfast', fenced ? 'caught' : 'exposed')
   const [line, file] = [stage.fresh('lock'), stage.fresh('report')]
   const a = stage.actor('A')
@@ -176,7 +178,8 @@ export const longJob: Exhibit = {
   recipe: 'SET lock value NX PX ttl; a job that takes longer; compare and delete',
   source: 'the question that the course on etcd ends with: the lock lasts 10 s, and the job may take longer',
   lesson:
-    'A watchdog keeps a lock that is at work; it stops with the process that it lives in. What then remains is the token, and somebody who checks it.',
+    'A watchdog keeps a lock that is at work; it stops with the process that it lives in. What then remains is ' +
+    'the token, and somebody who checks it.',
   servers: ['redis'],
   kind: 'deterministic',
   async run(stage) {

@@ -95,7 +95,8 @@ export const losersRefresh: Exhibit = {
   title: 'EXPIRE refreshed by those who did not get the lock',
   recipe: 'SETNX lock value; EXPIRE lock 1, whatever SETNX said',
   source:
-    'the same tutorials, which name this as the second flaw; Distributed-Kit, the kit that one of them recommends, has it',
+    'the same tutorials, which name this as the second flaw; Distributed-Kit, the kit that one of them ' +
+    'recommends, has it',
   lesson: 'Only the owner may prolong a lease: whoever prolongs has to prove by its id that the lock is its own.',
   servers: ['redis'],
   kind: 'deterministic',

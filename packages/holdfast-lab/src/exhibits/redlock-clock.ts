@@ -11,7 +11,8 @@ export const redlockClock: Exhibit = {
   recipe: 'SET lock value NX PX ttl on five servers; it is mine if three said OK in time',
   source: 'the Redlock page of Redis; the schedule is Kleppmann’s, "How to do distributed locking" (2016)',
   lesson:
-    'Redis leases follow a wall clock. Holdfast refuses a server whose clock is far from the others’ and silences one that jumped; if a majority jumps at once, two may hold.',
+    'Redis leases follow a wall clock. Holdfast refuses a server whose clock is far from the others’ and ' +
+    'silences one that jumped; if a majority jumps at once, two may hold.',
   servers: ['redis'],
   tools: ['compiler'],
   kind: 'deterministic',

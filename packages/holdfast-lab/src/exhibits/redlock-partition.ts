@@ -99,7 +99,8 @@ export const redlockPartition: Exhibit = {
   recipe: 'SET lock value NX PX ttl on five servers; it is mine if three said OK in time',
   source: 'tutorials: "in a network partition a client may never get the lock"',
   lesson:
-    'No majority, no lock: that is the price of not having two. Holdfast pays it too, says by its error that it is an outage and nobody’s lock, and goes on when it is over.',
+    'No majority, no lock: that is the price of not having two. Holdfast pays it too, says by its error that it ' +
+    'is an outage and nobody’s lock, and goes on when it is over.',
   servers: ['redis'],
   kind: 'deterministic',
   run: async (stage) => [await classic(stage), await ours(stage)],

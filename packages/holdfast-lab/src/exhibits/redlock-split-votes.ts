@@ -127,7 +127,8 @@ export const redlockSplitVotes: Exhibit = {
     'SET lock value NX PX ttl on five servers; with less than three give all back and try again after a random time',
   source: 'tutorials name it as the price of Redlock: "everybody has one or two of the five, and nobody gets it"',
   lesson:
-    'A vote that waits in line instead of being refused settles by itself: a place on each server, and nobody starts over.',
+    'A vote that waits in line instead of being refused settles by itself: a place on each server, and nobody ' +
+    'starts over.',
   servers: ['redis'],
   kind: 'deterministic',
   run: async (stage) => [await forced(stage), await ours(stage)],

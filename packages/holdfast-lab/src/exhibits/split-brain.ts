@@ -95,7 +95,8 @@ export const splitBrain: Exhibit = {
   recipe: 'SET lock value NX PX ttl, on a primary with replicas and Sentinels',
   source: 'the same as failover; the course on etcd draws it as two zones with a primary each',
   lesson:
-    'Redis has no quorum for writes: a deposed primary grants until it is told. The token of one is larger, so what checks it serves one only; { replicas: 1 } makes the deposed one refuse.',
+    'Redis has no quorum for writes: a deposed primary grants until it is told. The token of one is larger, so ' +
+    'what checks it serves one only; { replicas: 1 } makes the deposed one refuse.',
   servers: ['redis'],
   kind: 'deterministic',
   run,

@@ -12,7 +12,8 @@ const LONG_MS = 30_000
 const CASE = { stock: 10, a: 6, b: 5 } as const
 
 const TAKE = script(
-  `if tonumber(redis.call('GET', KEYS[1])) < tonumber(ARGV[1]) then return 0 end redis.call('DECRBY', KEYS[1], ARGV[1]) return 1`,
+  `if tonumber(redis.call('GET', KEYS[1])) < tonumber(ARGV[1]) then return 0 end redis.call('DECRBY', KEYS[1], ` +
+    `ARGV[1]) return 1`,
 )
 
 function oversold(sold: number, stock: number = CASE.stock): { readonly name: string; readonly value: number } {
@@ -133,7 +134,8 @@ export const stock: Exhibit = {
   recipe: 'under SET NX PX: if GET stock >= wanted then DECRBY stock wanted',
   source: 'the same sale: its second mistake, says the course, and the one that no lock would have mended',
   lesson:
-    'Where one conditional write is enough, take that and no lock. Where it is not, lock, and let the stock check the token.',
+    'Where one conditional write is enough, take that and no lock. Where it is not, lock, and let the stock ' +
+    'check the token.',
   servers: ['redis'],
   kind: 'deterministic',
   run: async (stage) => [await compared(stage), await atomic(stage), await decremented(stage), await ours(stage)],

@@ -102,7 +102,8 @@ export const version: Exhibit = {
   recipe: 'SELECT n; UPDATE shelf SET n = ?',
   source: 'what everybody writes first; tutorials give the version column as the cure, and it is one',
   lesson:
-    'Where conflicts are rare no lock is needed: the write names what was read, and starts over when that is no longer so.',
+    'Where conflicts are rare no lock is needed: the write names what was read, and starts over when that is no ' +
+    'longer so.',
   servers: ['mariadb'],
   kind: 'deterministic',
   run: async (stage) => [await byHand(stage, false), await byHand(stage, true), await ours(stage)],

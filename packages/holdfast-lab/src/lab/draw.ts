@@ -10,7 +10,8 @@ const CROWD = 'at once'
 const ROWS_MAX = 14
 const MOMENTS_MAX = 30
 
-export const LEGEND = `█ holds   · waits   ░ stopped   x down or cut off   ▲ more than one at once   ! fault   ✗ harm   ✓ refused`
+export const LEGEND =
+  '█ holds   · waits   ░ stopped   x down or cut off   ▲ more than one at once   ! fault   ✗ harm   ✓ refused'
 
 export function draw(timeline: Timeline, widthMax: number): string[] {
   const rows = timeline.rows.slice(0, ROWS_MAX)

@@ -1,4 +1,6 @@
-/** Three etcd members and three ZooKeeper servers, of which one can be cut off from the others and not from its clients. */
+/**
+ * Three etcd members and three ZooKeeper servers, of which one can be cut off from the others and not from its clients.
+ */
 import { EtcdClient } from 'holdfast/internal'
 import { PeerLinks } from '../testbed/peer-links.ts'
 import { type FaultProxy, faultProxy } from '../testbed/proxy.ts'

@@ -7,8 +7,9 @@ import type { Timeline } from './timeline.ts'
 export type Actors = 'recipe' | 'remedy' | 'holdfast'
 
 /**
- * What came of an act. Of recipes and remedies: harm, or none. Of Holdfast: 'impossible' (the same was done, and nothing came of
- * it), 'caught' (it was tried and refused, by the store, by the holder's own clock or by what the lock protects), 'exposed' (it happened).
+ * What came of an act. Of recipes and remedies: harm, or none. Of Holdfast: 'impossible' (the same was done, and
+ * nothing came of it), 'caught' (it was tried and refused, by the store, by the holder's own clock or by what the lock
+ * protects), 'exposed' (it happened).
  */
 export type Result = 'harm' | 'no harm' | 'impossible' | 'caught' | 'exposed'
 
@@ -57,7 +58,9 @@ export interface Exhibit {
   readonly servers: readonly ServerKind[]
   /** What it needs besides; default nothing. */
   readonly tools?: readonly ToolKind[]
-  /** 'deterministic': its schedule is forced step by step. 'statistical': what happens is counted, and the count varies. */
+  /**
+   * 'deterministic': its schedule is forced step by step. 'statistical': what happens is counted, and the count varies.
+   */
   readonly kind: 'deterministic' | 'statistical'
   run(stage: Stage): Promise<readonly Act[]>
 }

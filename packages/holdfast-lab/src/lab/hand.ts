@@ -41,7 +41,10 @@ export class Hand {
     return (await this.ask('SET', key, this.name, 'NX', 'PX', ttlMs)) === 'OK'
   }
 
-  /** SET NX PX again and again, until it is free: by the lapse of another's lease, which is thereby awaited and not guessed. */
+  /**
+   * SET NX PX again and again, until it is free: by the lapse of another's lease, which is thereby awaited and not
+   * guessed.
+   */
   async takeWhenFree(key: string, ttlMs: number): Promise<void> {
     const waited = this.#play.begin(this.name, 'wait')
     while (!(await this.take(key, ttlMs))) await new Promise((resolve) => setTimeout(resolve, POLL_MS))

@@ -5,10 +5,14 @@ import { svg } from './svg.ts'
 import { figuresOf, RESULT_TEXT, shownFigure } from './text.ts'
 
 const STYLE = `
-svg .hold { fill: #1f77b4 } svg .wait { fill: #1f77b4; opacity: .2 } svg .stopped { fill: #f9a825 } svg .down { fill: var(--dim) }
-svg .crowd { fill: var(--bad); opacity: .2 } svg .tick { stroke: var(--rule); stroke-dasharray: 2 3 } svg .number { fill: var(--dim); font-size: 10px }
-svg .at-step { fill: var(--ink) } svg .at-fault { fill: #f9a825; stroke: var(--ink) } svg .at-harm { fill: var(--bad) } svg .at-caught { fill: var(--good) }
-dt { color: var(--dim) } dd { margin: 0 0 .5rem } tr.fault td { color: #b26a00 } tr.harm td { color: var(--bad) } tr.caught td { color: var(--good) }
+svg .hold { fill: #1f77b4 } svg .wait { fill: #1f77b4; opacity: .2 }
+svg .stopped { fill: #f9a825 } svg .down { fill: var(--dim) }
+svg .crowd { fill: var(--bad); opacity: .2 } svg .tick { stroke: var(--rule); stroke-dasharray: 2 3 }
+svg .number { fill: var(--dim); font-size: 10px }
+svg .at-step { fill: var(--ink) } svg .at-fault { fill: #f9a825; stroke: var(--ink) }
+svg .at-harm { fill: var(--bad) } svg .at-caught { fill: var(--good) }
+dt { color: var(--dim) } dd { margin: 0 0 .5rem }
+tr.fault td { color: #b26a00 } tr.harm td { color: var(--bad) } tr.caught td { color: var(--good) }
 `
 
 /** Moments listed; the JSON has all of them. */
@@ -16,14 +20,17 @@ const LISTED = 60
 
 export function htmlReport(reports: readonly Report[]): string {
   const legend =
-    'A blue bar is a hold, a pale one a wait, a yellow one a stopped process, a grey one a server that is down or cut off; a red band is where more than one held at once. A yellow dot is what we broke, a red one harm, a green one harm that was refused.'
+    'A blue bar is a hold, a pale one a wait, a yellow one a stopped process, a grey one a server that is down ' +
+    'or cut off; a red band is where more than one held at once. A yellow dot is what we broke, a red one ' +
+    'harm, a green one harm that was refused.'
   const body = `${reports.map(section).join('\n')}\n<p class="dim">${legend}</p>`
   return page(`holdfast lab: ${reports.map(({ exhibit }) => exhibit.name).join(', ')}`, body, STYLE)
 }
 
 function section({ exhibit, acts, versions, ms, shown }: Report): string {
   const { name, title, recipe, source, lesson } = exhibit
-  return `<h1>holdfast lab ${escapeHtml(name)}: <span class="${shown ? 'good' : 'bad'}">${shown ? 'shown' : 'not shown'}</span></h1>
+  const verdict = shown ? '<span class="good">shown</span>' : '<span class="bad">not shown</span>'
+  return `<h1>holdfast lab ${escapeHtml(name)}: ${verdict}</h1>
 <p>${escapeHtml(title)}</p>
 <dl><dt>the recipe</dt><dd>${escapeHtml(recipe)}</dd><dt>who says so</dt><dd>${escapeHtml(source)}</dd></dl>
 ${acts.map(actHtml).join('\n')}

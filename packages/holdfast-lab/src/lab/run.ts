@@ -30,7 +30,8 @@ export async function provide(exhibits: readonly Exhibit[], mayInstall: boolean)
   if (mayInstall) await install(absent)
   else {
     throw new TestbedError(
-      `not installed: ${absent.join(', ')}; Debian has it in: ${packagesOf(absent).join(' ')} (as root, --install installs it)`,
+      `not installed: ${absent.join(', ')}; Debian has it in: ${packagesOf(absent).join(' ')} (as root, ` +
+        `--install installs it)`,
     )
   }
 }

@@ -18,9 +18,9 @@ const CROWD = 10
 const TOGETHER_MS = 0.5
 
 /**
- * Steps that follow each other within a millisecond and a wait of a second are equally worth looking at: so each moment is
- * given as much room as any other, and times are written beside. With more moments than there is room, or few moments in a
- * crowd, time is what counts.
+ * Steps that follow each other within a millisecond and a wait of a second are equally worth looking at: so each moment
+ * is given as much room as any other, and times are written beside. With more moments than there is room, or few
+ * moments in a crowd, time is what counts.
  */
 export function makeScale({ moments, spans, endMs }: Timeline, widthMax: number): Scale {
   const count = moments.length

@@ -1,4 +1,7 @@
-/** Where exhibits are run: real servers, started when first asked for and shared by all that follow, and what each exhibit opens on them. */
+/**
+ * Where exhibits are run: real servers, started when first asked for and shared by all that follow, and what each
+ * exhibit opens on them.
+ */
 import { type Holdfast, holdfast, type HoldfastOptions } from 'holdfast'
 import type { Server } from '../testbed/server.ts'
 import { type Testbed, testbed } from '../testbed/testbed.ts'

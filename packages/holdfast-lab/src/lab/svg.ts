@@ -20,11 +20,15 @@ export function svg(timeline: Timeline): string {
   const crowd = overlaps(spans)
   const bands = crowd.map(
     ({ fromMs, toMs, count }) =>
-      `<rect class="crowd" x="${x(fromMs)}" y="${TOP - 4}" width="${Math.max(3, x(toMs) - x(fromMs))}" height="${bottom - TOP + 8}"><title>${count} hold at once</title></rect>`,
+      `<rect class="crowd" x="${x(fromMs)}" y="${TOP - 4}" width="${Math.max(3, x(toMs) - x(fromMs))}" ` +
+      `height="${bottom - TOP + 8}"><title>${count} hold at once</title></rect>`,
   )
   const names = rows.map((row) => {
     const top = y(row)
-    return `<text x="6" y="${top + 14}">${escapeHtml(row)}</text><line class="grid" x1="0" x2="${right}" y1="${top + ROW - 2}" y2="${top + ROW - 2}"/>`
+    return (
+      `<text x="6" y="${top + 14}">${escapeHtml(row)}</text><line class="grid" x1="0" x2="${right}" ` +
+      `y1="${top + ROW - 2}" y2="${top + ROW - 2}"/>`
+    )
   })
   // A stop is drawn over the hold that it interrupts.
   const bars = (['wait', 'hold', 'stopped', 'down'] as const).flatMap((kind) =>
@@ -32,7 +36,10 @@ export function svg(timeline: Timeline): string {
       .filter((span) => span.kind === kind)
       .map(({ row, fromMs, toMs }) => {
         const title = `${row}: ${kind}, ${Math.round(fromMs)} to ${Math.round(toMs)} ms`
-        return `<rect class="${kind}" x="${x(fromMs)}" y="${y(row) + 3}" width="${Math.max(3, x(toMs) - x(fromMs))}" height="${ROW - 8}"><title>${escapeHtml(title)}</title></rect>`
+        return (
+          `<rect class="${kind}" x="${x(fromMs)}" y="${y(row) + 3}" width="${Math.max(3, x(toMs) - x(fromMs))}" ` +
+          `height="${ROW - 8}"><title>${escapeHtml(title)}</title></rect>`
+        )
       }),
   )
   const marks = moments.map(({ row, kind, atMs, text }, i) => {
@@ -43,7 +50,10 @@ export function svg(timeline: Timeline): string {
     const dot = kind === 'step' && scale.step === null ? '' : circle(at, y(row) + ROW / 2 - 1, kind, title)
     return `${line}${number}${dot}`
   })
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${right + 20}" height="${bottom + 10}" role="img">${bands.join('')}${names.join('')}${bars.join('')}${marks.join('')}</svg>`
+  return (
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${right + 20}" height="${bottom + 10}" ` +
+    `role="img">${bands.join('')}${names.join('')}${bars.join('')}${marks.join('')}</svg>`
+  )
 }
 
 function circle(cx: number, cy: number, kind: string, title: string): string {

@@ -17,12 +17,11 @@ const BY_TEXT: Readonly<Record<Act['by'], string>> = {
 }
 
 export function headText({ name, title, recipe, source, kind }: Exhibit): string {
-  return [
-    `${name}: ${title}`,
-    `  recipe   ${recipe}`,
-    `  said by  ${source}`,
-    `  forced   ${kind === 'deterministic' ? 'step by step: it comes out like this every time' : 'only in its beginning: what comes of it is counted'}`,
-  ].join('\n')
+  const forced =
+    kind === 'deterministic'
+      ? 'step by step: it comes out like this every time'
+      : 'only in its beginning: what comes of it is counted'
+  return [`${name}: ${title}`, `  recipe   ${recipe}`, `  said by  ${source}`, `  forced   ${forced}`].join('\n')
 }
 
 export function actText(act: Act, index: number, width: number): string {

@@ -6,15 +6,24 @@ import type { Identity } from './certificates.ts'
 import { freePorts } from './port.ts'
 
 export interface EtcdOptions extends StartOptions {
-  /** Default 20; etcd's own is 100. The election timeout also bounds the shortest lease: 1 s is granted as 2 s with etcd's own. */
+  /**
+   * Default 20; etcd's own is 100. The election timeout also bounds the shortest lease: 1 s is granted as 2 s with
+   * etcd's own.
+   */
   readonly heartbeatMs?: number
   /** Default 200, at least five heartbeats. */
   readonly electionMs?: number
   /** Turns authentication on with this password for the user root, which then stands in the URL; off by default. */
   readonly rootPassword?: string
-  /** Serves clients over TLS with this certificate, and wants one of the same authority from them. In plain text by default. */
+  /**
+   * Serves clients over TLS with this certificate, and wants one of the same authority from them. In plain text by
+   * default.
+   */
   readonly tls?: Identity
-  /** Given the port on which a member listens to the others, answers the one on which they are to reach it; default: the same. */
+  /**
+   * Given the port on which a member listens to the others, answers the one on which they are to reach it; default: the
+   * same.
+   */
   readonly peerPort?: (port: number) => Promise<number>
   /** Further flags, such as `--quota-backend-bytes=…`. */
   readonly flags?: readonly string[]
@@ -95,8 +104,8 @@ async function enableAuth(at: Address, password: string): Promise<void> {
 }
 
 /**
- * One request, on a connection that is closed after it: etcd's orderly stop would wait for one that is kept alive. The body is no part of
- * any error, since it may hold a password.
+ * One request, on a connection that is closed after it: etcd's orderly stop would wait for one that is kept alive. The
+ * body is no part of any error, since it may hold a password.
  */
 function call({ port, tls }: Address, method: 'GET' | 'POST', path: string, body?: object): Promise<string> {
   return new Promise((resolve, reject) => {

@@ -6,9 +6,9 @@ import { isErrno } from './errno.ts'
 import { TestbedError } from './error.ts'
 
 /**
- * Arguments: the packages. Run under flock, so that two processes neither run apt at once nor take each other's policy for the machine's own.
- * A package asks policy-rc.d before it starts its service; 101 forbids it. What was there before is put back on every way out; a copy
- * left behind by a crash of the machine is what was there before.
+ * Arguments: the packages. Run under flock, so that two processes neither run apt at once nor take each other's policy
+ * for the machine's own. A package asks policy-rc.d before it starts its service; 101 forbids it. What was there before
+ * is put back on every way out; a copy left behind by a crash of the machine is what was there before.
  */
 const SCRIPT = `
 policy=/usr/sbin/policy-rc.d
@@ -37,7 +37,8 @@ const LOCK = '/run/holdfast-apt.lock'
 export async function installPackages(packages: readonly string[]): Promise<void> {
   const byHand = `install by hand: apt-get install --no-install-recommends ${packages.join(' ')}`
   if (process.getuid?.() !== 0) throw new TestbedError(`only root can install packages; ${byHand}`)
-  // Detached: Ctrl-C in a terminal goes to the whole foreground group and would end dpkg half-way. It finishes by itself.
+  // Detached: Ctrl-C in a terminal goes to the whole foreground group and would end dpkg half-way. It finishes by
+  // itself.
   const child = spawn('flock', [LOCK, 'sh', '-c', SCRIPT, 'holdfast-install', ...packages], {
     cwd: '/',
     detached: true,

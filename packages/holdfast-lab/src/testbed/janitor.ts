@@ -11,9 +11,9 @@ import type { ProcessEntry } from './proc.ts'
 const FOLDER = 'holdfast-testbed-'
 
 /**
- * Reads `pid <pid>:<start>` lines until its input ends: that is when its parent closed it, exited, or was killed with -9. Then it stops those
- * processes that still are the recorded ones (TERM, after two seconds KILL, children included) and removes the folder.
- * Arguments: $1 the folder. A shell, since it costs 1 MB where a second Node costs 40.
+ * Reads `pid <pid>:<start>` lines until its input ends: that is when its parent closed it, exited, or was killed with
+ * -9. Then it stops those processes that still are the recorded ones (TERM, after two seconds KILL, children included)
+ * and removes the folder. Arguments: $1 the folder. A shell, since it costs 1 MB where a second Node costs 40.
  */
 const GUARDIAN = `
 dir=$1
@@ -82,7 +82,8 @@ export class Janitor {
       throw new TestbedError(`the testbed reads /proc and so needs Linux; this is ${process.platform}`)
     }
     const dir = await mkdtemp(join(tmpdir(), FOLDER))
-    // Servers that refuse root run as another user and must get through to their own folders in here; they can't list it.
+    // Servers that refuse root run as another user and must get through to their own folders in here; they can't list
+    // it.
     await chmod(dir, 0o711)
     const guardian = spawn('/bin/sh', ['-c', GUARDIAN, 'holdfast-guardian', dir], {
       cwd: '/',

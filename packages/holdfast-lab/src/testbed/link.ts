@@ -113,7 +113,10 @@ export class Link {
     return roomy
   }
 
-  /** Ends `reached` in order, so that it does get all bytes written so far (a reset could overtake them), and resets the other end. */
+  /**
+   * Ends `reached` in order, so that it does get all bytes written so far (a reset could overtake them), and resets the
+   * other end.
+   */
   #cut(reached: Socket): void {
     const other = reached === this.#client ? this.#server : this.#client
     if (other !== undefined) tear(other)

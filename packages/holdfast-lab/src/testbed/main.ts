@@ -1,4 +1,6 @@
-/** `npm run testbed [-- names… --install]`: starts real servers, prints their URLs one a line, and stops them on Ctrl-C. */
+/**
+ * `npm run testbed [-- names… --install]`: starts real servers, prints their URLs one a line, and stops them on Ctrl-C.
+ */
 import { HoldfastError, UsageError } from 'holdfast'
 import type { ServerKind } from './needs.ts'
 import { install, missing } from './require.ts'

@@ -1,4 +1,6 @@
-/** The wires between etcd members, each of which can be cut: a member is cut off from the others, not from its clients. */
+/**
+ * The wires between etcd members, each of which can be cut: a member is cut off from the others, not from its clients.
+ */
 import { once } from 'node:events'
 import { connect, createServer, type Server as NetServer, type Socket } from 'node:net'
 

@@ -1,4 +1,7 @@
-/** A PgBouncer in front of a PostgreSQL server: a transaction pooler, which gives each transaction whichever connection is free. */
+/**
+ * A PgBouncer in front of a PostgreSQL server: a transaction pooler, which gives each transaction whichever connection
+ * is free.
+ */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Bed, StartOptions } from './bed.ts'

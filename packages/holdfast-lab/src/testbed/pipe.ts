@@ -1,9 +1,15 @@
-/** One direction of one proxied connection: parcels go in on the left and come out on the right in order, late, or never. */
+/**
+ * One direction of one proxied connection: parcels go in on the left and come out on the right in order, late, or
+ * never.
+ */
 
 /** What happens to a parcel: forwarded, queued until healed, or discarded. */
 export type Flow = 'pass' | 'hold' | 'drop'
 
-/** What travels. Opening, ending and resetting a connection are parcels too: a black hole swallows them just as it swallows bytes. */
+/**
+ * What travels. Opening, ending and resetting a connection are parcels too: a black hole swallows them just as it
+ * swallows bytes.
+ */
 export type Parcel = { readonly kind: 'open' | 'end' | 'reset' } | { readonly kind: 'bytes'; readonly bytes: Buffer }
 
 interface PipeEnds {
@@ -36,7 +42,9 @@ export class Pipe {
     this.#ends = ends
   }
 
-  /** True once something was discarded: what follows would be a stream with a hole, which no TCP connection ever shows. */
+  /**
+   * True once something was discarded: what follows would be a stream with a hole, which no TCP connection ever shows.
+   */
   get torn(): boolean {
     return this.#torn
   }

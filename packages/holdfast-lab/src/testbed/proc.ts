@@ -19,7 +19,10 @@ export function processEntry(pid: number): ProcessEntry | null {
   }
 }
 
-/** The second field is the program's name in parentheses and may itself hold spaces and parentheses: count from the last one. */
+/**
+ * The second field is the program's name in parentheses and may itself hold spaces and parentheses: count from the last
+ * one.
+ */
 export function parseStat(stat: string): ProcessEntry | null {
   const close = stat.lastIndexOf(')')
   const [state, parent, ...rest] = stat.slice(close + 2).split(' ')

@@ -1,4 +1,6 @@
-/** A TCP proxy between clients and one server that can misbehave: delay, black holes, resets, refusals, lost replies. */
+/**
+ * A TCP proxy between clients and one server that can misbehave: delay, black holes, resets, refusals, lost replies.
+ */
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import { UsageError } from 'holdfast'
@@ -8,7 +10,10 @@ import { freePort } from './port.ts'
 
 /** What to break; a member that is left out stays as it was. */
 export interface Faults {
-  /** Client to server: 'pass' (default), 'hold' until healed, or 'drop' for good; a connection that lost bytes is reset on heal. */
+  /**
+   * Client to server: 'pass' (default), 'hold' until healed, or 'drop' for good; a connection that lost bytes is reset
+   * on heal.
+   */
   readonly toServer?: Flow
   /** Server to client: as above. */
   readonly toClient?: Flow
@@ -42,11 +47,15 @@ export interface FaultProxy {
   /** Resets every open connection at both ends. */
   reset(): void
   /**
-   * Forwards the next chunk to the server (the next that `match` accepts), waits for the server's answer, discards it and resets the client:
-   * the request took effect, the client can't know. True once done; false if healed or closed first.
+   * Forwards the next chunk to the server (the next that `match` accepts), waits for the server's answer, discards it
+   * and resets the client: the request took effect, the client can't know. True once done; false if healed or closed
+   * first.
    */
   loseNextReply(o?: { readonly match?: (bytes: Buffer) => boolean }): Promise<boolean>
-  /** Lets exactly `bytes` more bytes go that way, over all connections, then cuts the connection in mid-chunk. True once done; false if healed or closed first. */
+  /**
+   * Lets exactly `bytes` more bytes go that way, over all connections, then cuts the connection in mid-chunk. True once
+   * done; false if healed or closed first.
+   */
   cutAfter(way: 'toServer' | 'toClient', bytes: number): Promise<boolean>
   /** Stops listening and resets every connection. Idempotent. */
   close(): Promise<void>

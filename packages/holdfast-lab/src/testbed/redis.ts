@@ -13,7 +13,9 @@ export interface RedisOptions extends StartOptions {
   readonly appendonly?: 'no' | 'everysec' | 'always'
   /** Password of the default user; none by default. It then stands in the URL. */
   readonly requirepass?: string
-  /** Serves over TLS, and over nothing else, with this certificate; it asks clients for none. In plain text by default. */
+  /**
+   * Serves over TLS, and over nothing else, with this certificate; it asks clients for none. In plain text by default.
+   */
   readonly tls?: Identity
   /** The primary to replicate from, maybe through a fault proxy. */
   readonly replicaof?: { readonly host?: string; readonly port: number }
@@ -28,13 +30,16 @@ export async function redisServer(bed: Bed, o: RedisOptions = {}, role = 'redis'
   const port = await freePort()
   const password = o.requirepass ?? ''
   const file = join(dir, 'redis.conf')
-  // A file and not arguments: Sentinel rewrites a node's configuration, and a restart must come back as what it was made.
+  // A file and not arguments: Sentinel rewrites a node's configuration, and a restart must come back as what it was
+  // made.
   await writeFile(file, redisConf(port, join(dir, 'data'), o), { mode: 0o600 })
+  const scheme = o.tls === undefined ? 'redis' : 'rediss'
+  const login = password === '' ? '' : `default:${encodeURIComponent(password)}@`
   return bed.add({
     name,
     dir,
     port,
-    url: `${o.tls === undefined ? 'redis' : 'rediss'}://${password === '' ? '' : `default:${encodeURIComponent(password)}@`}127.0.0.1:${port}`,
+    url: `${scheme}://${login}127.0.0.1:${port}`,
     command: [found.path('redis-server'), file],
     ...(o.env === undefined ? {} : { env: o.env }),
     ask: () => ping(port, password, o.tls?.pem),

@@ -38,7 +38,8 @@ export async function requireTools(kinds: readonly ToolKind[]): Promise<void> {
 function refusal(absent: readonly Kind[], orElse: string): TestbedError {
   const packages = packagesOf(absent).join(' ')
   return new TestbedError(
-    `not installed: ${absent.join(', ')}. Install ${packages}, or set HOLDFAST_TEST_INSTALL=1 to have it installed${orElse}`,
+    `not installed: ${absent.join(', ')}. Install ${packages}, or set HOLDFAST_TEST_INSTALL=1 to have it ` +
+      `installed${orElse}`,
   )
 }
 

@@ -1,4 +1,6 @@
-/** A Redis primary with two replicas, watched by three Sentinels that promote a replica when the primary falls silent. */
+/**
+ * A Redis primary with two replicas, watched by three Sentinels that promote a replica when the primary falls silent.
+ */
 import { copyFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { UsageError } from 'holdfast'
@@ -88,7 +90,8 @@ async function sentinelServer(bed: Bed, primaryPort: number, o: SentinelOptions)
     ...(o.sentinelPassword === undefined ? [] : [`requirepass ${quoted(o.sentinelPassword)}`]),
   ]
   await writeFile(template, `${lines.join('\n')}\n`, { mode: 0o600 })
-  // Sentinel keeps all it knows in its configuration file: that file is its data, and a restart without them begins anew.
+  // Sentinel keeps all it knows in its configuration file: that file is its data, and a restart without them begins
+  // anew.
   const file = join(dir, 'data', 'sentinel.conf')
   return bed.add({
     name,

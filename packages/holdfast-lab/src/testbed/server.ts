@@ -29,13 +29,15 @@ export interface Recipe {
   readonly ask: () => Promise<void>
   /** Its polite end; default SIGTERM. */
   readonly stopSignal?: NodeJS.Signals
-  /** It leaves something outside of its folder unless it ends in order, as PostgreSQL does shared memory; default false. */
+  /**
+   * It leaves something outside of its folder unless it ends in order, as PostgreSQL does shared memory; default false.
+   */
   readonly untidy?: boolean
 }
 
 /**
- * Waits for one line before it becomes the server: by then the guardian knows the pid, which exec keeps. Without it: we are killed between
- * spawn and record, and the server lives for ever.
+ * Waits for one line before it becomes the server: by then the guardian knows the pid, which exec keeps. Without it: we
+ * are killed between spawn and record, and the server lives for ever.
  */
 const GATE = 'read -r go || exit 1; exec "$@" </dev/null'
 
@@ -82,7 +84,10 @@ export class Server {
     return starting
   }
 
-  /** Resolves once the server answers a question of its protocol; default within 30 000 ms. Fails with the end of its log. */
+  /**
+   * Resolves once the server answers a question of its protocol; default within 30 000 ms. Fails with the end of its
+   * log.
+   */
   ready(withinMs?: number): Promise<void> {
     return until(this.#recipe.ask, {
       what: `${this.name} (port ${this.port}) should serve`,
@@ -103,8 +108,9 @@ export class Server {
   }
 
   /**
-   * Ends it for good, a start that is under way included; no other will follow. By force where that leaves nothing behind: the leader
-   * of an etcd cluster, told to stop together with the others, spends many seconds on handing over to one of them.
+   * Ends it for good, a start that is under way included; no other will follow. By force where that leaves nothing
+   * behind: the leader of an etcd cluster, told to stop together with the others, spends many seconds on handing over
+   * to one of them.
    */
   async retire(): Promise<void> {
     this.#retired = true
@@ -150,7 +156,10 @@ export class Server {
     for (const each of [...descendants(entry.pid), entry]) signalProcess(each, 'SIGCONT')
   }
 
-  /** Stops it if it runs (in order; call `kill()` before for a crash) and starts it on the same port, with its data or empty. */
+  /**
+   * Stops it if it runs (in order; call `kill()` before for a crash) and starts it on the same port, with its data or
+   * empty.
+   */
   async restart(o: { readonly keepData: boolean }): Promise<void> {
     await this.stop()
     if (!o.keepData) await rm(this.data, { recursive: true, force: true })

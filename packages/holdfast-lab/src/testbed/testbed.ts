@@ -1,4 +1,6 @@
-/** Real servers for tests, torture and lab: started on free loopback ports in a temporary folder, and gone afterwards. */
+/**
+ * Real servers for tests, torture and lab: started on free loopback ports in a temporary folder, and gone afterwards.
+ */
 import { join } from 'node:path'
 import { Bed, type Group } from './bed.ts'
 import { Authority, type Identity } from './certificates.ts'

@@ -13,7 +13,10 @@ export interface ZookeeperOptions extends StartOptions {
   readonly heapMb?: number
   /** The port by which server `from` (counted from 1) reaches a port of server `to`; default: that port itself. */
   readonly peerPort?: (from: number, to: number, port: number, use: 'quorum' | 'election') => Promise<number>
-  /** Serves clients over TLS with this certificate, and wants one of the same authority from them. In plain text by default. */
+  /**
+   * Serves clients over TLS with this certificate, and wants one of the same authority from them. In plain text by
+   * default.
+   */
   readonly tls?: Identity
   /** Further arguments of java, such as `-Dznode.container.checkIntervalMs=…`. */
   readonly flags?: readonly string[]
@@ -52,12 +55,14 @@ export async function startZookeeper(bed: Bed, count: number, o: ZookeeperOption
           `-Xms${heap}`,
           `-Xmx${heap}`,
           '-XX:+UseSerialGC',
-          // Starts a third sooner on two shared cores; these servers don't live long enough to gain from the second compiler.
+          // Starts a third sooner on two shared cores; these servers don't live long enough to gain from the second
+          // compiler.
           '-XX:TieredStopAtLevel=1',
           '-XX:-UsePerfData',
           '-Dzookeeper.jmx.log4j.disable=true',
           '-Dzookeeper.extendedTypesEnabled=true',
-          // No fsync: a killed process loses nothing that it wrote, and the loss of power is not among the faults made here.
+          // No fsync: a killed process loses nothing that it wrote, and the loss of power is not among the faults made
+          // here.
           '-Dzookeeper.forceSync=no',
           ...(o.tls === undefined
             ? []

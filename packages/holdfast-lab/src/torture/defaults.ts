@@ -2,8 +2,9 @@
 import type { RunOptions } from './conductor/options.ts'
 
 /**
- * Stays are short against the lease: what outlives it was stopped, or is one of the few that are meant to. Waits are longer than the bound on
- * liveness: a line in which each waits for another must not go on only because somebody gave up.
+ * Stays are short against the lease: what outlives it was stopped, or is one of the few that are meant to. Waits are
+ * longer than the bound on liveness: a line in which each waits for another must not go on only because somebody gave
+ * up.
  */
 const PACE = { stayMs: 40, restMs: 15, waitMs: 60_000, longEvery: 60 }
 /** The bound on liveness, beyond the lease and what the store itself needs. */

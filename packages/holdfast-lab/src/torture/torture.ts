@@ -1,4 +1,6 @@
-/** `holdfast torture`: runs until there is a verdict. A run that put nothing to the test is repeated with the next seed. */
+/**
+ * `holdfast torture`: runs until there is a verdict. A run that put nothing to the test is repeated with the next seed.
+ */
 import { type Judgement, judge } from './checker/judge.ts'
 import { conduct } from './conductor/conduct.ts'
 import type { NotRun, RunOptions } from './conductor/options.ts'

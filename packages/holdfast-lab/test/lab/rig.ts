@@ -1,4 +1,6 @@
-/** Runs exhibits on one stage, so that their servers are shared, and compares what came of them with what the docs say. */
+/**
+ * Runs exhibits on one stage, so that their servers are shared, and compares what came of them with what the docs say.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { EXHIBITS } from '../../src/lab/catalogue.ts'
 import type { Exhibit, Result } from '../../src/lab/exhibit.ts'

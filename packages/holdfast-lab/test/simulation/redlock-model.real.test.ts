@@ -1,4 +1,6 @@
-/** The simulation's model of the scripts says what the scripts say: random requests, on a real server and in the model. */
+/**
+ * The simulation's model of the scripts says what the scripts say: random requests, on a real server and in the model.
+ */
 import { randomBytes } from 'node:crypto'
 import { afterAll, expect, test } from 'vitest'
 import { SCRIPTS } from '../../../holdfast/src/stores/redlock/scripts.ts'

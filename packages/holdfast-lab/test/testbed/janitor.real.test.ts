@@ -18,7 +18,7 @@ async function shell(script: string): Promise<ProcessEntry> {
   return processEntry(child.pid ?? 0) as ProcessEntry
 }
 
-test('the guardian ends what was recorded, with its children, and spares a pid that belongs to another process', async () => {
+test('the guardian ends recorded processes with their children, and spares a pid of another process', async () => {
   const janitor = await Janitor.open()
   const recorded = await shell('trap "" TERM; sleep 300 & wait; sleep 300')
   const stranger = await shell('sleep 300')

@@ -125,7 +125,7 @@ test('a connection made in a black hole reaches the server on heal', async () =>
   expect(await a.until(5)).toBe('knock')
 })
 
-test('drop discards; the sockets stay open, and heal resets the connection that lost bytes, not the other', async () => {
+test('drop discards; sockets stay open, and heal resets the connection that lost bytes, not the other', async () => {
   const torn = await connected()
   const whole = await connected()
   torn.socket.write('1')

@@ -53,7 +53,7 @@ describe.skipIf(skipped('redis'))('a real redis-server', () => {
     expect(() => server.pause()).toThrow('not running')
   })
 
-  test('killed and restarted: with its append-only file it has its data, without it or told so it is empty', async () => {
+  test('killed and restarted: with an append-only file the data is there, without or told so it is not', async () => {
     const durable = await bed.redis({ appendonly: 'always' })
     await ask(durable.port, 'SET', 'kept', '1')
     const first = durable.pid

@@ -47,6 +47,7 @@ test('a tool that is missing fails with its packages; no test goes without it', 
 test('without root nothing is installed, and the error says what to install by hand', async () => {
   vi.spyOn(process, 'getuid').mockReturnValue(1000)
   await expect(installPackages(packagesOf(['postgres', 'mariadb']))).rejects.toThrow(
-    'only root can install packages; install by hand: apt-get install --no-install-recommends postgresql mariadb-server',
+    'only root can install packages; install by hand: apt-get install --no-install-recommends postgresql ' +
+      'mariadb-server',
   )
 })

@@ -195,7 +195,7 @@ describe('tokens', () => {
     expect(violated(story)).toContain('tokens')
   })
 
-  test('a place that is handed on in its process after the store forgot it is an exposure; where it forgot nothing, a violation', () => {
+  test('a place handed on in its process after the store forgot it: an exposure, else a violation', () => {
     const handed = (story: Story): Story =>
       story.hold('c2', 10, { to: 12, token: 2_048 }).hold('c1', 15, { to: 18, token: 1_025 })
     const forgot = handed(new Story().hold('c1', 0, { to: 5, token: 1_024 }).fault('flush', 'all', 6, 6, true))

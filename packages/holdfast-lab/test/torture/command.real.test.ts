@@ -85,7 +85,8 @@ describe('holdfast torture', () => {
     await until('faults are made', () => /chaos .* [1-9]\d* faults/.test(run.err))
     const children = descendants(run.pid)
     expect(children.length).toBeGreaterThan(4)
-    // As a terminal does: everybody in the foreground gets it, that is our clients and the referee; servers are in the background.
+    // As a terminal does: everybody in the foreground gets it, that is our clients and the referee; servers are in the
+    // background.
     for (const child of children) if (isOurs(child.pid)) signalProcess(child, 'SIGINT')
     run.kill('SIGINT')
     const { code, err, out } = await run.exit

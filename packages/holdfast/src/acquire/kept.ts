@@ -1,6 +1,6 @@
 /**
- * A place that stays with this process after its release, until somebody else wants it. While it is kept nobody here holds
- * the lock; the next caller of this process gets it without a call to the store.
+ * A place that stays with this process after its release, until somebody else wants it. While it is kept nobody here
+ * holds the lock; the next caller of this process gets it without a call to the store.
  */
 import type { Place, Push } from '../contract/driver.ts'
 import { diagnostics } from '../contract/events.ts'

@@ -1,6 +1,6 @@
 /**
- * Hears that others come to a line, for a holder who would let go then. The store tells everybody who observes the line of
- * every change; only an answer of the store says whether somebody waits.
+ * Hears that others come to a line, for a holder who would let go then. The store tells everybody who observes the line
+ * of every change; only an answer of the store says whether somebody waits.
  */
 import { diagnostics } from '../contract/events.ts'
 import type { Stop } from '../contract/driver.ts'

@@ -60,8 +60,10 @@ function forecast(line: LineView, now: boolean): string {
   const names = line.holders.map((place) => printable(who(place))).join(', ')
   const next = line.waiters.length === 0 ? 'whoever comes next' : `the next of ${line.waiters.length} waiting`
   return now
-    ? `this would take ${name} from ${names} at once and serve ${next}, although the old holder may still be acting: two may act at the same time; to do it, add --yes`
-    : `this would stop the renewal of ${name} for ${names}, and serve ${next} in ${formatDuration(leaseMs(line))}, when the lease has run out; to do it, add --yes`
+    ? `this would take ${name} from ${names} at once and serve ${next}, although the old holder may still be ` +
+        `acting: two may act at the same time; to do it, add --yes`
+    : `this would stop the renewal of ${name} for ${names}, and serve ${next} in ` +
+        `${formatDuration(leaseMs(line))}, when the lease has run out; to do it, add --yes`
 }
 
 function outcome(line: LineView, broken: number, now: boolean): string {
@@ -69,7 +71,8 @@ function outcome(line: LineView, broken: number, now: boolean): string {
   const holders = broken === 1 ? '1 holder' : `${broken} holders`
   return now
     ? `taken from ${holders} at once; until the old holder notices, two may act at the same time`
-    : `taken from ${holders}; the next waiter is served when the lease has run out, in ${formatDuration(leaseMs(line))} at most`
+    : `taken from ${holders}; the next waiter is served when the lease has run out, in ` +
+        `${formatDuration(leaseMs(line))} at most`
 }
 
 /** When the last of the holders' leases ends. */

@@ -23,8 +23,8 @@ Usage: holdfast deadlocks [--store URL] [--json]
 
 ${optionsHelp(syntax.options)}
 
-Seen are callers that ask for a lock inside \`using\` of another, or with the same owner as another. To end a circle, stop
-one of its processes, or break a lock that it holds.
+A caller is seen if it asks for a lock inside \`using\` of another, or with the same owner as another. To end a circle,
+stop one of its processes, or break a lock that the process holds.
 
 Exit code: 0 there is none · 1 there is at least one
   64 usage · 69 store out of reach · 70 internal`

@@ -1,4 +1,6 @@
-/** Times as people write them on the command line: `500ms`, `30s`, `2m`, `1h`. Everywhere else they are milliseconds. */
+/**
+ * Times as people write them on the command line: `500ms`, `30s`, `2m`, `1h`. Everywhere else they are milliseconds.
+ */
 import { UsageError } from '../contract/errors.ts'
 
 const UNIT_MS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }

@@ -23,7 +23,7 @@ export const syntax: Syntax = {
   runs: true,
 }
 
-export const help: string = `Runs a program while leading, and stops the program if the lead is lost; then stands for election again.
+export const help: string = `Runs a program while leading; stops the program when the lead is lost, and stands again.
 
 Usage: holdfast elect NAME [options] -- program [argument …]
 

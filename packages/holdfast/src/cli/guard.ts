@@ -57,7 +57,8 @@ export class Guard {
   run(start: Start, listener: GuardListener): Promise<Ending> {
     this.#listener = listener
     this.#start = start
-    // The guardian's turn comes first. If it is stopped, nobody but us is left to end the program before the lease ends.
+    // The guardian's turn comes first. If it is stopped, nobody but us is left to end the program before the lease
+    // ends.
     this.#notice = new Notice(start.leaseUntilMs, start.noticeMs / 2, (leftMs) => {
       listener.expiring()
       this.#stop(leftMs)
@@ -86,8 +87,8 @@ export class Guard {
   }
 
   /**
-   * The guardian does it; but it may be stopped itself (kill -STOP), and would leave the program to go on for as long as that
-   * lasts, beside the next holder. So what it does not do in time is done here.
+   * The guardian does it; but it may be stopped itself (kill -STOP), and would leave the program to go on for as long
+   * as that lasts, beside the next holder. So what it does not do in time is done here.
    */
   #stop(graceMs: number): void {
     if (this.#isStopping || this.#settle === null) return

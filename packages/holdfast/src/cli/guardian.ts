@@ -1,6 +1,6 @@
 /**
- * The process between `holdfast run` and the program: it starts the program, and sees to it that the program does not go
- * on without the lock. `run` may be killed with -9 (the channel closes) or be stopped past its lease (the lease ends
+ * The process between `holdfast run` and the program: it starts the program, and sees to it that the program does not
+ * go on without the lock. `run` may be killed with -9 (the channel closes) or be stopped past its lease (the lease ends
  * unrenewed); in both cases nobody but another process can still act.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -32,7 +32,9 @@ class Guardian {
     }
   }
 
-  /** `run` is gone, and nobody renews the lease any more: the program has until its end, and no longer than the grace. */
+  /**
+   * `run` is gone, and nobody renews the lease any more: the program has until its end, and no longer than the grace.
+   */
   orphaned(): void {
     if (this.#child === null) process.exit(0)
     this.#stop(Math.min(this.#start?.graceMs ?? 0, this.#notice?.leftMs ?? 0))

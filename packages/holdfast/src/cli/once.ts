@@ -46,14 +46,14 @@ class ProgramFailed extends Error {}
 
 export async function execute(given: Given): Promise<number> {
   const name = checkName('NAME', given.operands[0])
-  const { periodMs, untilMs } = periodNow(given, Date.now())
+  const { dueMs, untilMs } = periodNow(given, Date.now())
   return withStore(given, async (hf) => {
     let code: number = EXIT.ok
     const job = hf.job(name)
     let ran = true
     try {
       const options = { rerun: given.flags.has('rerun'), untilMs, waitMs: 0 }
-      const outcome = await job.attempt(periodMs, options, async () => {
+      const outcome = await job.attempt(dueMs, options, async () => {
         code = await runChild(given.program)
         if (code !== EXIT.ok) throw new ProgramFailed()
       })
@@ -72,7 +72,7 @@ export async function execute(given: Given): Promise<number> {
 }
 
 /** The period that this moment is in. */
-function periodNow({ values }: Given, nowMs: number): { readonly periodMs: number; readonly untilMs: number } {
+function periodNow({ values }: Given, nowMs: number): { readonly dueMs: number; readonly untilMs: number } {
   const [every, cron, timeZone] = ['every', 'cron', 'time-zone'].map((name) => values.get(name))
   if ((every === undefined) === (cron === undefined)) {
     throw new UsageError('--every or --cron says how often, such as --every 1h; see holdfast once --help')
@@ -80,9 +80,9 @@ function periodNow({ values }: Given, nowMs: number): { readonly periodMs: numbe
   if (cron === undefined) {
     if (timeZone !== undefined) throw new UsageError('--time-zone is for --cron, and there is none')
     const everyMs = checkEvery(parseDuration('--every', every as string))
-    const periodMs = periodOf(everyMs, nowMs)
-    return { periodMs, untilMs: periodMs + everyMs }
+    const dueMs = periodOf(everyMs, nowMs)
+    return { dueMs, untilMs: dueMs + everyMs }
   }
   const times = new Cron(cron, timeZone)
-  return { periodMs: times.last(nowMs) ?? 0, untilMs: times.next(nowMs) ?? Number.POSITIVE_INFINITY }
+  return { dueMs: times.last(nowMs) ?? 0, untilMs: times.next(nowMs) ?? Number.POSITIVE_INFINITY }
 }

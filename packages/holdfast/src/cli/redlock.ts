@@ -69,7 +69,8 @@ export async function execute(given: Given): Promise<number> {
     const { deployment, servers, maxTtlMs, already } = await initRedlock(`redlock:${rest}`, { ...own, ...maxTtl })
     const state = already ? 'was started before' : 'is ready'
     print(
-      `${publicUrl(url)} ${state}: deployment ${deployment}, ${servers} servers, longest lease ${formatDuration(maxTtlMs)}`,
+      `${publicUrl(url)} ${state}: deployment ${deployment}, ${servers} servers, longest lease ` +
+        formatDuration(maxTtlMs),
     )
     return EXIT.ok
   }

@@ -35,7 +35,8 @@ export async function supervise(task: Task, held: Held, guard: Guard, stage: Sta
     loss ??= held.signal.reason instanceof Error ? held.signal.reason.message : 'the lock was lost'
     guard.stop()
   })
-  // A little early: at the end of the lease the next holder begins, and the program must be gone, not just be sent a KILL.
+  // A little early: at the end of the lease the next holder begins, and the program must be gone, not just be sent a
+  // KILL.
   const leaseUntilMs = (): number => bootMs() + held.remainingMs - task.ttlMs / 20
   const reporting = setInterval(() => {
     // 0 means that the store is being asked, or that the lock is lost, which is told otherwise.

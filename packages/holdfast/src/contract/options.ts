@@ -31,10 +31,10 @@ export interface LockOptions {
    */
   readonly handovers?: number
   /**
-   * Keep the lock in this process after a release: the next acquire here asks no store. The lock goes as soon as another
-   * process wants it, after so many ms without use, or with the lease. Default false; true sets no time; 1 to 86 400 000.
-   * Mutexes and write locks are kept; readers, permits and leaders are not. Needs fairness 'local', and a store that tells
-   * (`traits.push`).
+   * Keep the lock in this process after a release: the next acquire here asks no store. The lock goes as soon as
+   * another process wants it, after so many ms without use, or with the lease. Default false; true sets no time; 1 to
+   * 86 400 000. Mutexes and write locks are kept; readers, permits and leaders are not. Needs fairness 'local', and a
+   * store that tells (`traits.push`).
    */
   readonly keep?: boolean | number
   /** Whether work inside `using` may take the same lock again. Default true. Semaphores never re-enter. */
@@ -177,7 +177,7 @@ function settle(given: Record<string, unknown>, base: LockSettings, traits: Trai
   if ((minHoldMs > 0 || lockDelayMs > 0) && !traits.lingers) {
     const option = minHoldMs > 0 ? 'minHoldMs' : 'lockDelayMs'
     throw new UnsupportedError(
-      `${option} can't be kept on this store: its places end with their leave. ${traits.safety}`,
+      `${option} can't be kept on this store: a lock is gone there as soon as it is released. ${traits.safety}`,
     )
   }
   if (settings.aliveIf !== null && !settings.renew) {

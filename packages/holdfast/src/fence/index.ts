@@ -1,4 +1,7 @@
-/** `holdfast/fence`: the checking side of fencing tokens. What a lock protects refuses a holder that is no longer the newest. */
+/**
+ * `holdfast/fence`: the checking side of fencing tokens. What a lock protects refuses a holder that is no longer the
+ * newest.
+ */
 export type { SqliteDatabase } from '../optimistic/database.ts'
 export type { EtcdGuard, EtcdStore } from '../stores/etcd/guard.ts'
 export type { OrmTransaction } from '../stores/sql/postgres/orm.ts'

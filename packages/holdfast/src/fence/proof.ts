@@ -16,20 +16,24 @@ export interface Proof {
 /** A signed 64-bit column must hold it. */
 const TOKEN_MAX = 2n ** 63n - 1n
 
-/** The proof of a hold, to be sent to whoever writes in its name. A proof that came from elsewhere is checked for its form. */
+/**
+ * The proof of a hold, to be sent to whoever writes in its name. A proof that came from elsewhere is checked for its
+ * form.
+ */
 export function proofOf(held: Held | Proof): Proof {
   const credential = credentialOf(held)
   if (credential === null) return checkProof(held)
   const { line, token, place, mode, fenced } = credential
   if (mode !== 'exclusive') {
     throw new UsageError(
-      `line ${JSON.stringify(line)}: a shared hold has no order among others, so its token proves nothing; take a mutex or the write lock`,
+      `lock ${JSON.stringify(line)}: a shared lock has no order among its holders, so its token proves nothing; take ` +
+        `a mutex or the write lock`,
       { line },
     )
   }
   if (!fenced) {
     throw new UnsupportedError(
-      `line ${JSON.stringify(line)}: the tokens of this store do not rise, so no guard can use them`,
+      `lock ${JSON.stringify(line)}: the tokens of this store do not rise, so no guard can use them`,
       { line },
     )
   }
@@ -41,7 +45,9 @@ export function credentialOf(held: unknown): Credential | null {
   return typeof held === 'object' && held !== null && 'credential' in held ? (held.credential as Credential) : null
 }
 
-/** The proof that `holdfast run` and `holdfast elect` give to the program that they start; null: it was not started so. */
+/**
+ * The proof that `holdfast run` and `holdfast elect` give to the program that they start; null: it was not started so.
+ */
 export function environmentProof(env: Readonly<Record<string, string | undefined>> = process.env): Proof | null {
   const { HOLDFAST_LINE: line, HOLDFAST_TOKEN: token, HOLDFAST_PLACE: place } = env
   if (line === undefined || token === undefined || place === undefined) return null
@@ -78,7 +84,8 @@ export function parseProof(text: string): Proof {
   const line = match === null ? null : decode(match[3] as string)
   if (match === null || line === null) {
     throw new UsageError(
-      `a proof must look like "1792; place=0123456789abcdef; line=name", with the line percent-encoded, given ${shown(text)}`,
+      `a proof must look like "1792; place=0123456789abcdef; line=name", with the line percent-encoded, given ` +
+        shown(text),
     )
   }
   return checkProof({ line, token: BigInt(match[1] as string), place: match[2] })
@@ -93,13 +100,15 @@ function decode(text: string): string | null {
   }
 }
 
-/** The refusal: by a newer token, or by an equal one of another place (a store that lost its data may give one twice). */
+/**
+ * The refusal: by a newer token, or by an equal one of another place (a store that lost its data may give one twice).
+ */
 export function staleToken(resource: string, proof: Proof, newest: bigint): StaleTokenError {
   const { line, token: given } = proof
   if (channels['fence-refused'].hasSubscribers)
     channels['fence-refused'].publish({ resource, lock: line, given, newest })
   const reason = given === newest ? 'was seen from another holder' : `is stale: ${newest} was seen`
-  return new StaleTokenError(`${JSON.stringify(resource)}: token ${given} of line ${JSON.stringify(line)} ${reason}`, {
+  return new StaleTokenError(`${JSON.stringify(resource)}: token ${given} of lock ${JSON.stringify(line)} ${reason}`, {
     line,
     given,
     newest,

@@ -99,7 +99,7 @@ function goneError(line: string): NotHeldError {
 export function checkDeed(core: Core, spec: Spec, counter: number): void {
   if (core.driver.rename === undefined) throw unsupported(core, spec.name)
   if (counter >= ISSUE_MAX) {
-    throw new UsageError(`lock ${JSON.stringify(spec.name)}: this place was handed on ${counter} times; release it`, {
+    throw new UsageError(`lock ${JSON.stringify(spec.name)}: it was handed on ${counter} times; release it`, {
       line: spec.name,
     })
   }

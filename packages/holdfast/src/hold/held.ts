@@ -10,8 +10,8 @@ export interface Held extends AsyncDisposable {
   /** Aborts when the hold is lost (not when it is released), with the LockLostError as reason. Made when asked for. */
   readonly signal: AbortSignal
   /**
-   * Aborts when somebody else waits for the lock: let go soon, if you can. Made when asked for; from then on the store is
-   * observed. UnsupportedError where the store tells nobody, UsageError with `renew: false`.
+   * Aborts when somebody else waits for the lock: let go soon, if you can. Made when asked for; from then on the store
+   * is observed. UnsupportedError where the store tells nobody, UsageError with `renew: false`.
    */
   readonly wanted: AbortSignal
   /** Compares the clock each time it is read. */

@@ -1,6 +1,6 @@
 /**
- * A barrier: so many parties wait for each other, and go on together, again and again. A party stands in a line while it
- * waits, so that the death of one is seen: its arrival counts no more, and another may come in its stead.
+ * A barrier: so many parties wait for each other, and go on together, again and again. A party stands in a line while
+ * it waits, so that the death of one is seen: its arrival counts no more, and another may come in its stead.
  */
 import { checkName, checkWhole } from '../contract/check.ts'
 import type { Core } from '../acquire/core.ts'
@@ -10,7 +10,7 @@ import { ISSUES_PER_PLACE } from '../hold/credential.ts'
 import { LineLock } from '../acquire/lock.ts'
 import { type LockSettings, resolveAcquire } from '../contract/options.ts'
 import { makeSpec } from '../acquire/spec.ts'
-import { Bell } from './bell.ts'
+import { CellWakeups } from './wakeups.ts'
 import { StoreCell } from './cell.ts'
 import type { LatchWaitOptions } from './latch.ts'
 
@@ -18,8 +18,9 @@ import type { LatchWaitOptions } from './latch.ts'
 export interface Barrier {
   readonly name: string
   /**
-   * Arrives and waits for the others; answers how often the barrier had opened before (anew after seven days without use). After `waitMs` or an abort the
-   * arrival is taken back, and the others go on waiting; if it opened in that very moment, it counts as passed.
+   * Arrives and waits for the others; answers how often the barrier had opened before (anew after seven days without
+   * use). After `waitMs` or an abort the arrival is taken back, and the others go on waiting; if it opened in that very
+   * moment, it counts as passed.
    */
   wait(options?: LatchWaitOptions): Promise<number>
   /** How many stand before it now. */
@@ -35,7 +36,9 @@ interface State {
 
 const PARTIES_MAX = 1_000
 const ALL = 1_000_000
-/** What stands in the store of a barrier that nobody uses: barriers of a job or a request each have a name of their own. */
+/**
+ * What stands in the store of a barrier that nobody uses: barriers of a job or a request each have a name of their own.
+ */
 const KEEP_MS = 7 * 86_400_000
 /** Who waits for longer than this writes it anew, so that it is not forgotten meanwhile. */
 const RENEW_MS = 86_400_000
@@ -45,7 +48,7 @@ export class StoreBarrier implements Barrier {
   readonly #core: Core
   readonly #parties: number
   readonly #cell: StoreCell<State>
-  readonly #bell: Bell
+  readonly #wakeups: CellWakeups
   readonly #stand: LineLock
 
   constructor(core: Core, name: string, parties: number, settings: LockSettings) {
@@ -55,9 +58,10 @@ export class StoreBarrier implements Barrier {
     this.#parties = parties
     const line = checkName('the name of a barrier, with what stands before it,', `holdfast/barrier/${name}`)
     this.#cell = new StoreCell(core, line, KEEP_MS)
-    this.#bell = new Bell(core, line, settings.ttlMs)
+    this.#wakeups = new CellWakeups(core, line, settings.ttlMs)
     const spec = makeSpec(core, { name: line, mode: 'shared', weight: 1, capacity: ALL }, settings)
-    // Each party has a place of its own, unlike readers: two of one process on one place would be one arrival, and the barrier would never open.
+    // Each party has a place of its own, unlike readers: two of one process on one place would be one arrival, and the
+    // barrier would never open.
     this.#stand = new LineLock(core, { ...spec, shareKey: null, settings: { ...settings, reentrant: false } })
   }
 
@@ -100,7 +104,7 @@ export class StoreBarrier implements Barrier {
       return null
     }
     try {
-      if ((await this.#bell.until(look, waitMs, signal)) !== null) return true
+      if ((await this.#wakeups.until(look, waitMs, signal)) !== null) return true
     } catch (error) {
       if (await this.#withdraw(held, generation)) return true
       throw error

@@ -20,7 +20,9 @@ export interface UpdateOptions {
 export interface Cell<T> {
   readonly key: string
   read(): Promise<Versioned<T>>
-  /** Writes if the cell still has that version (0n: still absent). The new version, or null: somebody else was faster. */
+  /**
+   * Writes if the cell still has that version (0n: still absent). The new version, or null: somebody else was faster.
+   */
   write(value: T, version: bigint): Promise<bigint | null>
   /** Removes the cell if it still has that version. False: somebody else was faster. */
   remove(version: bigint): Promise<boolean>

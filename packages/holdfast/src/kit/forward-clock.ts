@@ -1,6 +1,6 @@
 /**
- * A clock that only goes forward: the wall clock, carried on by the monotonic one where somebody sets the wall clock back,
- * and never behind what was seen of others.
+ * A clock that only goes forward: the wall clock, carried on by the monotonic one where somebody sets the wall clock
+ * back, and never behind what was seen of others.
  */
 import type { Runtime } from '../contract/runtime.ts'
 

@@ -1,9 +1,12 @@
-/** A count that goes down once, and those who wait until it is zero. Each count is written with an id, so that none is lost or doubled. */
+/**
+ * A count that goes down once, and those who wait until it is zero. Each count is written with an id, so that none is
+ * lost or doubled.
+ */
 import { checkKeys, checkName, checkWhole } from '../contract/check.ts'
 import type { Core } from '../acquire/core.ts'
 import { AcquireTimeoutError, CapacityMismatchError, OutcomeUnknownError } from '../contract/errors.ts'
 import { type AcquireOptions, type LockSettings, resolveAcquire } from '../contract/options.ts'
-import { Bell } from './bell.ts'
+import { CellWakeups } from './wakeups.ts'
 import { StoreCell } from './cell.ts'
 
 /** How a wait ends early. */
@@ -38,7 +41,7 @@ export class StoreLatch implements Latch {
   readonly #core: Core
   readonly #total: number
   readonly #cell: StoreCell<State>
-  readonly #bell: Bell
+  readonly #wakeups: CellWakeups
 
   constructor(core: Core, name: string, total: number, settings: LockSettings) {
     checkWhole('the count of a latch', total, 1, LATCH_COUNT_MAX)
@@ -47,7 +50,7 @@ export class StoreLatch implements Latch {
     this.#total = total
     const key = checkName('the name of a latch, with what stands before it,', `holdfast/latch/${name}`)
     this.#cell = new StoreCell(core, key)
-    this.#bell = new Bell(core, key, settings.ttlMs)
+    this.#wakeups = new CellWakeups(core, key, settings.ttlMs)
   }
 
   async countDown(options?: { readonly count?: number }): Promise<number> {
@@ -55,7 +58,7 @@ export class StoreLatch implements Latch {
     const by = checkWhole('count', count, 1, LATCH_COUNT_MAX)
     const id = this.#core.runtime.randomId().slice(0, 12)
     const { left, opened } = await this.#write(id, by)
-    if (opened) await this.#bell.ring()
+    if (opened) await this.#wakeups.wakeAll()
     return left
   }
 
@@ -65,7 +68,7 @@ export class StoreLatch implements Latch {
 
   async wait(options?: LatchWaitOptions): Promise<void> {
     const { waitMs, signal } = resolveAcquire(options, false)
-    const open = await this.#bell.until(async () => ((await this.count()) === 0 ? true : null), waitMs, signal)
+    const open = await this.#wakeups.until(async () => ((await this.count()) === 0 ? true : null), waitMs, signal)
     if (open === null) {
       throw new AcquireTimeoutError(`latch ${JSON.stringify(this.name)} did not open within ${waitMs} ms`, {
         line: this.name,

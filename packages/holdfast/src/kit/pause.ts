@@ -2,7 +2,10 @@
 import { onAbort } from '../contract/aborts.ts'
 import type { Runtime } from '../contract/runtime.ts'
 
-/** Resolves after `ms` or once `until` has settled; rejects with the signal's own reason. Keeps the process alive meanwhile. */
+/**
+ * Resolves after `ms` or once `until` has settled; rejects with the signal's own reason. Keeps the process alive
+ * meanwhile.
+ */
 export function pause(
   runtime: Runtime,
   ms: number,

@@ -1,4 +1,6 @@
-/** Increasing numbers, taken from the store a range at a time: the next range is there before the last one is used up. */
+/**
+ * Increasing numbers, taken from the store a range at a time: the next range is there before the last one is used up.
+ */
 import { checkKeys, checkWhole } from '../contract/check.ts'
 import type { Core } from '../acquire/core.ts'
 import { diagnostics } from '../contract/events.ts'
@@ -15,8 +17,8 @@ export interface SegmentsOptions {
 
 /**
  * Numbers from 1 on: no two alike, and each larger than all before it in this process. Between processes they are as
- * far apart as their ranges. A process that dies leaves a gap of at most two ranges; one that closes leaves none, unless others
- * have taken a range since.
+ * far apart as their ranges. A process that dies leaves a gap of at most two ranges; one that closes leaves none,
+ * unless others have taken a range since.
  */
 export interface Segments extends AsyncDisposable {
   readonly name: string

@@ -162,7 +162,8 @@ export class LineMultiLock implements MultiLock {
       if (last === undefined || last.name !== lock.name || last.storeLabel !== lock.storeLabel) continue
       const reason = last.sharesLineWith(lock)
         ? 'is asked for twice, and would wait for itself'
-        : 'is asked for on two stores of one kind and label, so callers may disagree on the order; give each its own label'
+        : 'is asked for on two stores of one kind and label, so callers may disagree on the order; give each its ' +
+          'own label'
       throw new UsageError(`lock ${JSON.stringify(lock.name)} ${reason}`, { line: lock.name })
     }
   }

@@ -1,4 +1,7 @@
-/** The user's own database as the optimistic lock sees it: read rows, write and count. Typed by the members that are called. */
+/**
+ * The user's own database as the optimistic lock sees it: read rows, write and count. Typed by the members that are
+ * called.
+ */
 import { shown } from '../contract/check.ts'
 import { UsageError } from '../contract/errors.ts'
 
@@ -81,7 +84,8 @@ function mysql(db: MysqlDatabase): Database {
       const [rows] = await db.execute(sql, values as never[])
       return rows as Row[]
     },
-    // The version always changes, so rows that match and rows that change are the same number, whatever the client's flags.
+    // The version always changes, so rows that match and rows that change are the same number, whatever the client's
+    // flags.
     async write(sql, values) {
       if (isPool(db)) return writeByPool(db, sql, values)
       const [header] = await db.execute(sql, values as never[])
@@ -116,7 +120,8 @@ async function writeByPool(pool: Pool, sql: string, values: readonly SqlValue[])
     connection.release()
   }
   throw new UsageError(
-    'optimistic: a connection of the pool has autocommit = 0 or is inside a transaction, so the write would not be committed; ' +
+    'optimistic: a connection of the pool has autocommit = 0 or is inside a transaction, so the write would not ' +
+      'be committed; ' +
       'set autocommit = 1, or give the connection of your own transaction',
   )
 }

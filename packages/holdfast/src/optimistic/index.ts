@@ -28,8 +28,9 @@ export interface OptimisticUpdateOptions {
 
 export interface Optimistic {
   /**
-   * Reads the one row with this key, has `change` compute the columns to write (null: leave it as it is), and writes them where the version is still
-   * the one that was read; else it starts over. Answers the row as written, or null if there is no such row.
+   * Reads the one row with this key, has `change` compute the columns to write (null: leave it as it is), and writes
+   * them where the version is still the one that was read; else it starts over. Answers the row as written, or null if
+   * there is no such row.
    */
   update<T extends Row = Row>(
     table: string,
@@ -42,7 +43,10 @@ export interface Optimistic {
 const PAUSE_MS_MIN = 2
 const PAUSE_MS_MAX = 200
 
-/** For a `pg` pool or client, a `postgres` sql object, a `mysql2/promise` pool or connection, or a SQLite database with `prepare`. */
+/**
+ * For a `pg` pool or client, a `postgres` sql object, a `mysql2/promise` pool or connection, or a SQLite database with
+ * `prepare`.
+ */
 export function optimistic(db: UserDatabase, options: OptimisticOptions = {}): Optimistic {
   checkKeys('optimistic options', options, ['versionColumn'])
   const { versionColumn = 'version' } = options
@@ -87,13 +91,15 @@ export function optimistic(db: UserDatabase, options: OptimisticOptions = {}): O
 }
 
 /**
- * The write found another version, and to read again gives the old one: this reader can't see what others have written. In a
- * REPEATABLE READ transaction of MySQL that stays so, however often it is tried.
+ * The write found another version, and to read again gives the old one: this reader can't see what others have written.
+ * In a REPEATABLE READ transaction of MySQL that stays so, however often it is tried.
  */
 function staleError(table: string, version: bigint): UsageError {
   return new UsageError(
-    `${shown(table)}: the write found no row of version ${version}, and to read again still gives that version. This connection reads an older state: ` +
-      'it is inside a REPEATABLE READ transaction (use READ COMMITTED, or the pool), or reads from a replica; or it may not update this row',
+    `${shown(table)}: the write found no row of version ${version}, and to read again still gives that version. ` +
+      `This connection reads an older state: ` +
+      'it is inside a REPEATABLE READ transaction (use READ COMMITTED, or the pool), or reads from a replica; ' +
+      'or it may not update this row',
   )
 }
 
@@ -122,7 +128,9 @@ async function writeIf(database: Database, write: Write): Promise<boolean> {
   const sets = columns.map(([column], i) => `${quote(dialect, column)} = ${mark(dialect, i + 1)}`)
   sets.push(`${write.version} = ${write.version} + 1`)
   const at = columns.length + 1
-  const sql = `UPDATE ${write.from} SET ${sets.join(', ')} WHERE ${write.where.text(at)} AND ${write.version} = ${mark(dialect, at + write.where.values.length)}`
+  const sql =
+    `UPDATE ${write.from} SET ${sets.join(', ')} WHERE ${write.where.text(at)} AND ${write.version} = ` +
+    mark(dialect, at + write.where.values.length)
   const values = [...columns.map(([, value]) => value as SqlValue), ...write.where.values, database.big(write.before)]
   const count = await database.write(sql, values)
   if (count > 1) throw new StoreError(`an optimistic update changed ${count} rows: its key does not name one`)

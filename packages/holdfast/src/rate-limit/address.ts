@@ -1,4 +1,6 @@
-/** Whom an address stands for: an IPv6 host has 2^64 of its own and more, so that a limit for one of them limits nobody. */
+/**
+ * Whom an address stands for: an IPv6 host has 2^64 of its own and more, so that a limit for one of them limits nobody.
+ */
 import { isIPv4, isIPv6 } from 'node:net'
 
 /** An IPv4 address as it is, also where it came as IPv6 (::ffff:1.2.3.4); of an IPv6 address the first `bits`. */

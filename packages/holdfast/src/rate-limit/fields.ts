@@ -1,4 +1,7 @@
-/** What a limit says of itself over HTTP: the RateLimit fields of the IETF's draft (10), and problem documents (RFC 9457). */
+/**
+ * What a limit says of itself over HTTP: the RateLimit fields of the IETF's draft (10), and problem documents (RFC
+ * 9457).
+ */
 import type { Limiter, Outcome } from '../kit/limiter/limiter.ts'
 
 const PROBLEM_TYPES = 'https://iana.org/assignments/http-problem-types'
@@ -17,7 +20,7 @@ export function fieldsOf(limiter: Limiter, outcome: Outcome): Fields {
   return fields
 }
 
-export interface Problem {
+export interface RateLimitProblem {
   readonly status: number
   readonly type: string
   readonly title: string
@@ -25,7 +28,7 @@ export interface Problem {
   readonly 'violated-policies': readonly string[]
 }
 
-export function refusal(limiter: Limiter, outcome: Outcome): Problem {
+export function refusal(limiter: Limiter, outcome: Outcome): RateLimitProblem {
   const { count, seconds } = perSeconds(limiter)
   return {
     type: `${PROBLEM_TYPES}#${outcome.shut ? 'abnormal-usage-detected' : 'quota-exceeded'}`,
@@ -39,7 +42,7 @@ export function refusal(limiter: Limiter, outcome: Outcome): Problem {
 }
 
 /** The store does not count, and the limiter is closed then. */
-export function outage(limiter: Limiter): Problem {
+export function outage(limiter: Limiter): RateLimitProblem {
   return {
     type: `${PROBLEM_TYPES}#temporary-reduced-capacity`,
     title: 'The rate limit cannot be checked',

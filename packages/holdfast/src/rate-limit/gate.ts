@@ -5,14 +5,17 @@ import { diagnostics } from '../contract/events.ts'
 import { StoreError, UsageError } from '../contract/errors.ts'
 import { KEY_BYTES_MAX, type Limiter } from '../kit/limiter/limiter.ts'
 import { network } from './address.ts'
-import { type Fields, fieldsOf, outage, type Problem, refusal } from './fields.ts'
+import { type Fields, fieldsOf, outage, type RateLimitProblem, refusal } from './fields.ts'
 
 export interface RateLimitOptions<Request> {
   /** Who is limited: an address, a user, an API key. null: this request is not. */
   readonly key?: (request: Request) => string | null | Promise<string | null>
   /** What the request costs. Default 1. */
   readonly cost?: (request: Request) => number | Promise<number>
-  /** Without a `key`: how many bits of an IPv6 address are one client. Default 64, what one host or household has; 1 to 128. */
+  /**
+   * Without a `key`: how many bits of an IPv6 address are one client. Default 64, what one host or household has; 1 to
+   * 128.
+   */
   readonly ipv6Bits?: number
 }
 
@@ -20,7 +23,7 @@ export interface RateLimitOptions<Request> {
 export interface Verdict {
   readonly fields: Fields
   /** Null: let it through, with the fields. */
-  readonly problem: Problem | null
+  readonly problem: RateLimitProblem | null
 }
 
 export type Gate<Request> = (request: Request) => Promise<Verdict>

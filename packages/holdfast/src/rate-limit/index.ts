@@ -15,7 +15,10 @@ export type NodeMiddleware<Request> = (
   next?: (error?: unknown) => void,
 ) => Promise<boolean>
 
-/** For node:http and Express. The default key is the address of the other end, of IPv6 its /64: behind a proxy, give a `key`. */
+/**
+ * For node:http and Express. The default key is the address of the other end, of IPv6 its /64: behind a proxy, give a
+ * `key`.
+ */
 export function rateLimit<Request extends Pick<IncomingMessage, 'socket'> = IncomingMessage>(
   limiter: Limiter,
   options?: RateLimitOptions<Request>,
@@ -48,7 +51,9 @@ export interface FastifyReplyLike {
   send(body: string): unknown
 }
 
-/** For Fastify: `app.addHook('onRequest', fastifyRateLimit(limiter))`. The default key is `request.ip`, of IPv6 its /64. */
+/**
+ * For Fastify: `app.addHook('onRequest', fastifyRateLimit(limiter))`. The default key is `request.ip`, of IPv6 its /64.
+ */
 export function fastifyRateLimit<Request extends { readonly ip: string }>(
   limiter: Limiter,
   options?: RateLimitOptions<Request>,

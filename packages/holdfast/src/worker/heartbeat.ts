@@ -1,6 +1,7 @@
 /**
- * The worker's own heartbeat. The locking thread renews at a third of the lease; a place that was not renewed at half of
- * it belongs to a thread that is blocked, and is renewed here. Past `silenceMs` the thread is given up, and its places with it.
+ * The worker's own heartbeat. The locking thread renews at a third of the lease; a place that was not renewed at half
+ * of it belongs to a thread that is blocked, and is renewed here. Past `silenceMs` the thread is given up, and its
+ * places with it.
  */
 import { diagnostics } from '../contract/events.ts'
 import { instant } from '../contract/validity.ts'

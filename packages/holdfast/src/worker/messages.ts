@@ -23,7 +23,7 @@ export interface WorkerSettings {
 }
 
 /** The calls of the contract, each with its arguments and its answer. */
-export interface Calls {
+export interface DriverCalls {
   enter(entry: Entry, wait: boolean): Place | null
   enterAll(entries: readonly Entry[]): Place[] | null
   touch(entries: readonly Entry[]): (Place | null)[]
@@ -39,7 +39,7 @@ export interface Calls {
   close(): void
 }
 
-export type CallName = keyof Calls
+export type CallName = keyof DriverCalls
 
 /** To the worker. A call is answered; the rest is not. */
 export type Request =

@@ -17,7 +17,7 @@ import type {
 } from '../contract/driver.ts'
 import { workerProgram } from './program.ts'
 import { GONE, Renewals } from './renewals.ts'
-import { type CallName, type Calls, type WorkerSettings, received, type Reply, type Request } from './messages.ts'
+import { type CallName, type DriverCalls, type WorkerSettings, received, type Reply, type Request } from './messages.ts'
 
 interface Pending {
   resolve(value: unknown): void
@@ -207,7 +207,7 @@ export class RemoteDriver implements Driver, WorkerHeartbeat {
     return value
   }
 
-  #call<K extends CallName>(name: K, args: Parameters<Calls[K]>): Promise<ReturnType<Calls[K]>> {
+  #call<K extends CallName>(name: K, args: Parameters<DriverCalls[K]>): Promise<ReturnType<DriverCalls[K]>> {
     return new Promise((resolve, reject) => {
       if (this.#ended !== null) {
         reject(this.#ended)

@@ -24,7 +24,9 @@ class Desk {
   readonly #watches = new Map<number, Watch>()
   readonly #watchOf = new Map<string, Watch>()
 
-  /** @param shiftMs what to add to this thread's performance.now() to get the other's: rather too little than too much. */
+  /**
+   * @param shiftMs what to add to this thread's performance.now() to get the other's: rather too little than too much.
+   */
   constructor(port: MessagePort, driver: Driver, settings: WorkerSettings, shiftMs: number) {
     this.#port = port
     this.#driver = driver

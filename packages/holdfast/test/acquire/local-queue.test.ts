@@ -2,7 +2,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
-import { MemoryDriver, MemoryHub } from '../../src/stores/memory/driver.ts'
+import { MemoryDriver, SharedLines } from '../../src/stores/memory/driver.ts'
 import { memory } from '../../src/stores/memory/index.ts'
 import { AcquireTimeoutError, DeadlockError, holdfast } from '../../src/index.ts'
 import { ManualRuntime } from '../manual-runtime.ts'
@@ -13,7 +13,7 @@ const collect = runInNewContext('gc') as () => void
 describe('a place handed on inside the process', () => {
   test('goes to the back of the line one ttl after its grant, however many wait for it here', async () => {
     const runtime = new ManualRuntime()
-    const hub = new MemoryHub()
+    const hub = new SharedLines()
     const [busy, other] = [
       await holdfast(new MemoryDriver(hub, runtime), { runtime, ttlMs: 1_000, handovers: 1_023 }),
       await holdfast(new MemoryDriver(hub, runtime), { runtime, ttlMs: 1_000 }),

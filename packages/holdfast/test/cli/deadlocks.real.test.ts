@@ -12,7 +12,10 @@ function grasp(held: string, wanted: string): ReturnType<typeof spawn> {
     const hf = await holdfast(process.env.HOLDFAST_STORE, { label: 'holds ${held}' })
     await hf.mutex('${held}').using(async () => {
       // Waits until the other holds its line, too.
-      while ((await hf.mutex('${wanted}').tryAcquire().then(async (free) => (await free?.release()) ?? null)) !== null) {
+      for (;;) {
+        const free = await hf.mutex('${wanted}').tryAcquire()
+        if (free === null) break
+        await free.release()
         await new Promise((resolve) => setTimeout(resolve, 10))
       }
       await hf.mutex('${wanted}').acquire()

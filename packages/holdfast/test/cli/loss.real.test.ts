@@ -137,7 +137,7 @@ describe('when the guardian is stopped', () => {
     expect(turns(terminal.read('cut.log'))).toEqual(['first', 'second'])
   }, 120_000)
 
-  it('before it has started the program, and run is killed: nobody is served while it could still start it', async () => {
+  it('before the program has started, and run is killed: nobody is served while it could still start', async () => {
     const first = terminal.script(['late'], `echo ready; ${acts('late.log', 'first', 0)}`)
     await until('it is ready', () => first.out.includes('ready'))
     const second = terminal.script(

@@ -79,7 +79,8 @@ describe('a handler that never answers', () => {
     const gate = gateOf(1, { waitMs: 20 })
     const stuck = await gate.enter('r', proof(5n))
     expect(await gate.enter('r', proof(6n))).toBeNull()
-    // Nobody waits any more, but the first is still at work: neither a newer one nor a full memory lets anybody past it.
+    // Nobody waits any more, but the first is still at work: neither a newer one nor a full memory lets anybody past
+    // it.
     expect(await gate.enter('r', proof(7n))).toBeNull()
     ;(await gate.enter('other', proof(5n)))()
     expect(await gate.enter('r', proof(7n))).toBeNull()

@@ -44,7 +44,7 @@ describe.each<Framework>(['node:http', 'Express', 'Fastify', 'fetch'])('with %s'
       type: 'urn:holdfast:stale-token',
       title: 'Stale fencing token',
       status: 409,
-      detail: '"stock": token 5 of line "l" is stale: 6 was seen',
+      detail: '"stock": token 5 of lock "l" is stale: 6 was seen',
       given: '5',
       newest: '6',
     })

@@ -1,4 +1,7 @@
-/** A request that can't be judged gets an answer, and no error gets loose: a rejection nobody handles ends a Node process. */
+/**
+ * A request that can't be judged gets an answer, and no error gets loose: a rejection nobody handles ends a Node
+ * process.
+ */
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'

@@ -1,4 +1,7 @@
-/** The schedule that every guard is for: a holder reads, is stopped past its lease, another writes, and the first goes on. */
+/**
+ * The schedule that every guard is for: a holder reads, is stopped past its lease, another writes, and the first goes
+ * on.
+ */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'

@@ -1,4 +1,7 @@
-/** The kit in harsh conditions, on a real server behind proxies: batches of a limiter on a slow way, and jobs with outages at the tick and wrong clocks. */
+/**
+ * The kit in harsh conditions, on a real server behind proxies: batches of a limiter on a slow way, and jobs with
+ * outages at the tick and wrong clocks.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type FaultProxy, faultProxy } from '../../../holdfast-lab/src/testbed/proxy.ts'
@@ -65,7 +68,7 @@ async function processes(...aheadMs: number[]): Promise<Holdfast[]> {
   return open
 }
 
-test('a limiter in batches on ways of 0, 0.3 and 0.7 s: the limit holds, every take ends, and nobody is left out', async () => {
+test('a limiter in batches on ways of 0, 0.3 and 0.7 s: the limit holds, every take ends, all are served', async () => {
   const [limit, perMs, holdMs, runsMs] = [30, 1_000, 200, 5_000]
   const instances = await processes(0, 0, 0)
   for (const [i, proxy] of proxies.entries()) await proxy.set({ delayMs: { toClient: [0, 300, 700][i] as number } })
@@ -113,7 +116,9 @@ test('a limiter in batches on ways of 0, 0.3 and 0.7 s: the limit holds, every t
   expect(allowed.length, 'the quota is used').toBeGreaterThan((limit * runsMs) / perMs / 3)
 })
 
-/** Runs a job in every process until so many periods are over by the true clock; what was run, and what each was told. */
+/**
+ * Runs a job in every process until so many periods are over by the true clock; what was run, and what each was told.
+ */
 async function runJobs(
   name: string,
   instances: readonly Holdfast[],
@@ -128,7 +133,7 @@ async function runJobs(
     hf.once(name, {
       everyMs,
       ttlMs: everyMs,
-      run: ({ periodMs }) => void runs.push(periodMs),
+      run: ({ dueMs }) => void runs.push(dueMs),
       onError: (error) => void told[i]?.push(error),
     })
   }

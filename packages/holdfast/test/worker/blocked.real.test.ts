@@ -1,4 +1,7 @@
-/** An event loop that is blocked for longer than the lease: with a heartbeat in a worker the hold is kept, and told exactly when not. */
+/**
+ * An event loop that is blocked for longer than the lease: with a heartbeat in a worker the hold is kept, and told
+ * exactly when not.
+ */
 import { type ChildProcess, fork } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -1,4 +1,6 @@
-/** A process that takes a lock, blocks its event loop, and tells what its handle says with the first step afterwards. */
+/**
+ * A process that takes a lock, blocks its event loop, and tells what its handle says with the first step afterwards.
+ */
 import { holdfast } from '../../build/src/index.js'
 
 const [url, line, ttlMs, blockMs, silenceMs, heartbeat] = process.argv.slice(2)

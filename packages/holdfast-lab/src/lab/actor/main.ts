@@ -1,4 +1,6 @@
-/** An actor: a process of its own that does one step at a time, so that it can be stopped or killed between two of them. */
+/**
+ * An actor: a process of its own that does one step at a time, so that it can be stopped or killed between two of them.
+ */
 import type { Connection as SqlConnection } from 'mysql2/promise'
 import { type Held, holdfast } from 'holdfast'
 import { Connection, parseRedisUrl } from 'holdfast/internal'

@@ -1,6 +1,8 @@
 /** What an actor is told to do, and what it answers: across processes, so everything is JSON. */
 
-/** Every order is one step. The next is given when its answer has come, or lies in the actor's pipe while it is stopped. */
+/**
+ * Every order is one step. The next is given when its answer has come, or lies in the actor's pipe while it is stopped.
+ */
 export type Order =
   /** One Redis command on a connection of its own. */
   | { readonly do: 'redis'; readonly url: string; readonly command: readonly string[] }

@@ -1,6 +1,7 @@
 /**
- * A network of its own for a client, with one cable to this host. Pulled, it lets nothing through, and nobody acknowledges anything: a proxy's
- * kernel would, so that only here keep-alive and `tcp_user_timeout` of both ends are put to the test.
+ * A network of its own for a client, with one cable to this host. Pulled, it lets nothing through, and nobody
+ * acknowledges anything: a proxy's kernel would, so that only here keep-alive and `tcp_user_timeout` of both ends are
+ * put to the test.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -20,8 +21,8 @@ export interface Cable {
 export const CABLE_NETWORK = '10.251.0.0/16'
 
 /**
- * In the client's network there is no loopback: 127.0.0.0/8 is reached by the cable, so that every server is where it says it is. $1 and $2:
- * the addresses of host and client.
+ * In the client's network there is no loopback: 127.0.0.0/8 is reached by the cable, so that every server is where it
+ * says it is. $1 and $2: the addresses of host and client.
  */
 const FURNISH = `set -e
 ip addr add $2/30 dev eth0

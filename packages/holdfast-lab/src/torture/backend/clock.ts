@@ -1,4 +1,7 @@
-/** Moves the wall clock of one server: a small library that is put before the C library's own clock, and reads an offset from a file. */
+/**
+ * Moves the wall clock of one server: a small library that is put before the C library's own clock, and reads an offset
+ * from a file.
+ */
 import { execFile } from 'node:child_process'
 import { chmod, open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,8 +11,8 @@ import type { NemesisName } from '../nemesis/names.ts'
 import type { Deed } from './backend.ts'
 
 /**
- * Only the wall clock is moved, by raw system calls: nothing is looked up while a server's own allocator starts (which hangs Redis under
- * libfaketime), and the monotonic clock stays what it is.
+ * Only the wall clock is moved, by raw system calls: nothing is looked up while a server's own allocator starts (which
+ * hangs Redis under libfaketime), and the monotonic clock stays what it is.
  */
 const SOURCE = `
 #define _GNU_SOURCE
@@ -140,7 +143,8 @@ export function clockDeeds(clock: Clock, target: string, forgets = true): Partia
       Promise.resolve({
         target,
         lastsMs: ttlMs * (0.5 + random.next()),
-        // After a step back leases last longer by as much; after a step forward those that were given meanwhile end late.
+        // After a step back leases last longer by as much; after a step forward those that were given meanwhile end
+        // late.
         graceMs: ttlMs * 4,
         strike: () => clock.set(sign * ttlMs * (1.5 + random.next() * 2)),
         heal: () => clock.set(0),

@@ -9,7 +9,10 @@ export class Gates {
   readonly #url: (addresses: string) => string
   readonly #proxies: FaultProxy[] = []
 
-  /** `url` makes a store URL of `host:port,host:port`. `told`: servers that clients are told of by the others, as Redis does. */
+  /**
+   * `url` makes a store URL of `host:port,host:port`. `told`: servers that clients are told of by the others, as Redis
+   * does.
+   */
   constructor(servers: readonly Server[], url: (addresses: string) => string, told: readonly Server[] = []) {
     this.#servers = [...servers, ...told.filter((server) => !servers.includes(server))]
     this.#named = servers
@@ -32,8 +35,9 @@ export class Gates {
 }
 
 /**
- * Where a server tells a client of another, by a bulk string (Sentinel), an integer (CLUSTER SLOTS) or an error (MOVED), it must name the
- * proxy: else the client goes there directly, and can't be cut off. All ports have five digits, so that no length changes.
+ * Where a server tells a client of another, by a bulk string (Sentinel), an integer (CLUSTER SLOTS) or an error
+ * (MOVED), it must name the proxy: else the client goes there directly, and can't be cut off. All ports have five
+ * digits, so that no length changes.
  */
 export function translated(bytes: Buffer, ports: ReadonlyMap<string, string>): Buffer {
   const text = bytes.toString('latin1')

@@ -20,7 +20,8 @@ export async function mysqlBackend(bed: Testbed, clocks: Clocks): Promise<Backen
     start: async (o) => {
       const file = join(bed.dir, 'users.sql')
       const account = `'root'@'${WIRED}'`
-      // Made first: a GRANT that makes an account may not give it an empty password, and an init-file that fails is only logged.
+      // Made first: a GRANT that makes an account may not give it an empty password, and an init-file that fails is
+      // only logged.
       const statements = [`CREATE USER IF NOT EXISTS ${account};`, `GRANT ALL ON *.* TO ${account} WITH GRANT OPTION;`]
       // The server runs as another user; what it must read is no secret.
       await writeFile(file, `${statements.join('\n')}\n`, { mode: 0o644 })

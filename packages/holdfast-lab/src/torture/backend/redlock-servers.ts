@@ -1,4 +1,7 @@
-/** The servers of a Redlock deployment and some to spare, and what an operator does with them: replaces one, makes three of them five, and three again. */
+/**
+ * The servers of a Redlock deployment and some to spare, and what an operator does with them: replaces one, makes three
+ * of them five, and three again.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { HoldfastError } from 'holdfast'
 import { initRedlock, resizeRedlock } from 'holdfast/redlock'

@@ -23,7 +23,9 @@ export async function sentinelBackend(bed: Testbed, clocks: Clocks): Promise<Bac
   const master = group.url.slice(group.url.lastIndexOf('/') + 1)
   const gates = new Gates(group.sentinels, (addresses) => `redis+sentinel://${addresses}/${master}`, nodes)
   return {
-    versions: `${await versionOf('redis')}, 1 primary, ${group.replicas.length} replicas, ${group.sentinels.length} Sentinels`,
+    versions:
+      `${await versionOf('redis')}, 1 primary, ${group.replicas.length} replicas, ${group.sentinels.length} ` +
+      `Sentinels`,
     url: group.url,
     failoverMs: 15_000,
     ttlMs: 1_500,

@@ -51,7 +51,8 @@ export async function spawnBackend(kind: Spawn): Promise<Backend> {
     return {
       ...backend,
       lacks: { ...backend.lacks, ...cables.lacks },
-      // Every other client goes through proxies, which can be slow or selective; the others by cables, which can be pulled.
+      // Every other client goes through proxies, which can be slow or selective; the others by cables, which can be
+      // pulled.
       gate: async (at) => {
         const isWired = cables.lacks.unplug === undefined && at % 2 === 0
         return isWired ? { url: backend.url, proxies: [], cable: await cables.lay() } : backend.gate(at)

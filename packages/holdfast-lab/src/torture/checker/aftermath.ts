@@ -40,7 +40,9 @@ export const waiters: Checker = (trial) => {
       rule: 'waiters',
       line: ask.line,
       at: ask.t,
-      message: `${ask.p} waited ${((stoppingAt - ask.t) / 1e6).toFixed(1)} s for a line that others were served, and was never answered`,
+      message:
+        `${ask.p} waited ${((stoppingAt - ask.t) / 1e6).toFixed(1)} s for a line that others were served, and was ` +
+        `never answered`,
       processes: [ask.p],
     })
   }

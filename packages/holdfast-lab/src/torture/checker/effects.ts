@@ -1,6 +1,7 @@
 /**
- * Effect exclusion: on the resource that checks tokens, no step of another comes between the steps of an exclusive holder. On the resource
- * that checks nothing the same is counted as an exposure: that is what a lock alone leaves open.
+ * Effect exclusion: on the resource that checks tokens, no step of another comes between the steps of an exclusive
+ * holder. On the resource that checks nothing the same is counted as an exposure: that is what a lock alone leaves
+ * open.
  */
 import type { EffectEvent } from '../history/event.ts'
 import type { Checker } from './finding.ts'
@@ -35,7 +36,9 @@ export const effects: Checker = (trial) => {
   return found
 }
 
-/** Linear: a hold's steps stand together exactly if their first and last positions are as far apart as they are many. */
+/**
+ * Linear: a hold's steps stand together exactly if their first and last positions are as far apart as they are many.
+ */
 function interleaved(trial: Trial, line: LineTrial, counts: (effect: EffectEvent) => boolean): Span[] {
   const spans = new Map<Hold, Span>()
   let position = 0

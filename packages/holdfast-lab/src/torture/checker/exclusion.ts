@@ -9,7 +9,10 @@ export const exclusion: Checker = (trial) => {
   return found
 }
 
-/** Grants in the order of time; those whose belief has ended are dropped as time goes by. Few are inside at once, so this is linear. */
+/**
+ * Grants in the order of time; those whose belief has ended are dropped as time goes by. Few are inside at once, so
+ * this is linear.
+ */
 function sweep(trial: Trial, { spec, holds }: LineTrial, found: Findings): void {
   const byGrant = holds.filter((hold) => !isStillborn(hold)).toSorted((a, b) => a.granted - b.granted)
   const first = firstOfPlace(holds)
@@ -26,7 +29,9 @@ function sweep(trial: Trial, { spec, holds }: LineTrial, found: Findings): void 
       rule: 'exclusion' as const,
       line: spec.name,
       at: hold.granted,
-      message: `${hold.p} was granted it while ${others.map(({ p }) => p).join(', ')} held it (for ${overlapMs.toFixed(1)} ms more)`,
+      message:
+        `${hold.p} was granted it while ${others.map(({ p }) => p).join(', ')} held it (for ` +
+        `${overlapMs.toFixed(1)} ms more)`,
       processes: inside.map(({ p }) => p),
     }
     // Where the store may have forgotten one of two, they did not meet in it: do the rest fit?

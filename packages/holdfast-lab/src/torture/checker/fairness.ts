@@ -1,4 +1,6 @@
-/** Fairness: where nothing was broken meanwhile, a waiter is not passed over again and again by those who came after it. */
+/**
+ * Fairness: where nothing was broken meanwhile, a waiter is not passed over again and again by those who came after it.
+ */
 import type { Checker } from './finding.ts'
 import { none } from './finding.ts'
 import type { Fault, Hold, Trial } from './trial.ts'
@@ -17,7 +19,9 @@ export const fairness: Checker = (trial) => {
         rule: 'fairness',
         line: spec.name,
         at: hold.granted,
-        message: `${hold.p} waited ${((hold.granted - hold.invoked) / 1_000).toFixed(0)} ms and was passed over ${times} times`,
+        message:
+          `${hold.p} waited ${((hold.granted - hold.invoked) / 1_000).toFixed(0)} ms and was passed over ${times} ` +
+          `times`,
         processes: [hold.p],
       })
     }

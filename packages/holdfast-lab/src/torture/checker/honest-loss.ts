@@ -1,4 +1,6 @@
-/** Honest loss: no guarded step begins after the holder's own deadline, nor after a standstill longer than the lease. */
+/**
+ * Honest loss: no guarded step begins after the holder's own deadline, nor after a standstill longer than the lease.
+ */
 import type { EffectEvent } from '../history/event.ts'
 import type { Checker } from './finding.ts'
 import { none } from './finding.ts'
@@ -34,13 +36,19 @@ export const honestLoss: Checker = (trial) => {
 
 function reason(trial: Trial, effect: EffectEvent, hold: Hold, stops: readonly Standstill[]): string | null {
   if (effect.until !== undefined && effect.begun >= effect.until) {
-    return `${effect.p} began to ${effect.what} ${((effect.begun - effect.until) / 1_000).toFixed(1)} ms after its own deadline`
+    return (
+      `${effect.p} began to ${effect.what} ${((effect.begun - effect.until) / 1_000).toFixed(1)} ms after its own ` +
+      `deadline`
+    )
   }
   // The last long standstill before the step; if the hold is older than that, its lease ran out in there unrenewed.
   const last = stops[before(stops, effect.begun) - 1]
   if (last === undefined || last.from <= hold.granted) return null
   const stoodMs = ((last.to - last.from) / 1_000).toFixed(0)
-  return `${effect.p} began to ${effect.what} after standing still for ${stoodMs} ms, with a lease of ${trial.run.ttlMs} ms`
+  return (
+    `${effect.p} began to ${effect.what} after standing still for ${stoodMs} ms, with a lease of ` +
+    `${trial.run.ttlMs} ms`
+  )
 }
 
 /** How many of these ended by then. */

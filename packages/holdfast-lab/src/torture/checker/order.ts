@@ -1,8 +1,10 @@
 /**
- * The cross-check on short histories, line by line: is there one order of grants and ends, each within the time it was seen in, that a line
- * could have gone through? The search of Wing and Gong, with the states that led nowhere remembered.
+ * The cross-check on short histories, line by line: is there one order of grants and ends, each within the time it was
+ * seen in, that a line could have gone through? The search of Wing and Gong, with the states that led nowhere
+ * remembered.
  *
- * It knows nothing of what the other checkers know: only that an operation takes effect between its call and its answer.
+ * It knows nothing of what the other checkers know: only that an operation takes effect between its call and its
+ * answer.
  */
 import type { Micros } from '../history/event.ts'
 import type { Checker } from './finding.ts'
@@ -56,7 +58,8 @@ function operations(trial: Trial, { holds }: LineTrial): Operation[] {
   return holds.flatMap((hold): Operation[] => {
     if (isStillborn(hold)) return []
     const place = first(hold)
-    // Handed on from a place that the store may have forgotten: the store had no part in it, and no order of the store explains it.
+    // Handed on from a place that the store may have forgotten: the store had no part in it, and no order of the store
+    // explains it.
     if (place !== hold && excused(trial, place, hold.granted)) return []
     return [
       { hold, what: 'grant', earliest: hold.invoked, latest: hold.granted },
@@ -80,8 +83,8 @@ interface State {
 }
 
 /**
- * Depth first over the grants. Whatever can end by the time that the next grant must have happened, ends: that only makes room. Returns the
- * grant at which every order breaks, or null: there is an order, or the search was given up.
+ * Depth first over the grants. Whatever can end by the time that the next grant must have happened, ends: that only
+ * makes room. Returns the grant at which every order breaks, or null: there is an order, or the search was given up.
  */
 function search(all: readonly Operation[], capacity: number, fenced: boolean): Operation | null {
   const grants = all.filter(({ what }) => what === 'grant').toSorted((a, b) => a.latest - b.latest)

@@ -1,6 +1,6 @@
 /**
- * Nobody overtakes a writer: once the store has said that its place has to wait, no reader that asks after that is served before it. A crowd of
- * readers that lets each newcomer in would keep a writer out for ever.
+ * Nobody overtakes a writer: once the store has said that its place has to wait, no reader that asks after that is
+ * served before it. A crowd of readers that lets each newcomer in would keep a writer out for ever.
  */
 import type { Checker } from './finding.ts'
 import { none } from './finding.ts'
@@ -16,7 +16,9 @@ export const overtaking: Checker = (trial) => {
         rule: 'overtaking',
         line: line.spec.name,
         at: reader.granted,
-        message: `${reader.p} asked to read ${ms(reader.invoked - queuedAt)} ms after ${writer.p} stood in the line to write, and was served ${ms(writer.granted - reader.granted)} ms before it`,
+        message:
+          `${reader.p} asked to read ${ms(reader.invoked - queuedAt)} ms after ${writer.p} stood in the line to ` +
+          `write, and was served ${ms(writer.granted - reader.granted)} ms before it`,
         processes: [writer.p, reader.p],
       })
     }

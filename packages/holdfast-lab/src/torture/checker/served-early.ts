@@ -1,6 +1,6 @@
 /**
- * A line that is taken from its holders without `now` is theirs until their leases have run out: they may be in the middle of something. Nobody is
- * served before, not even if the holders let go as soon as they are told.
+ * A line that is taken from its holders without `now` is theirs until their leases have run out: they may be in the
+ * middle of something. Nobody is served before, not even if the holders let go as soon as they are told.
  */
 import type { Checker, Findings } from './finding.ts'
 import { none } from './finding.ts'
@@ -36,7 +36,10 @@ function afterBreak(trial: Trial, { spec, holds }: LineTrial, fault: Fault, foun
       rule: 'served-early',
       line: spec.name,
       at: hold.granted,
-      message: `${hold.p} was served ${((hold.granted - fault.from) / 1_000).toFixed(1)} ms after the line was broken, while the lease of ${[...new Set(before.map(({ p }) => p))].join(', ')} ran for ${leftMs.toFixed(1)} ms more`,
+      message:
+        `${hold.p} was served ${((hold.granted - fault.from) / 1_000).toFixed(1)} ms after the line was broken, ` +
+        `while the lease of ${[...new Set(before.map(({ p }) => p))].join(', ')} ran for ${leftMs.toFixed(1)} ` +
+        `ms more`,
       processes: [hold.p, ...before.map(({ p }) => p)],
     })
   }

@@ -1,6 +1,6 @@
 /**
- * No line stands still: where somebody waits, somebody acts, or is served before long. One who holds and waits to become a writer does not act: a
- * circle of those would be renewed for ever.
+ * No line stands still: where somebody waits, somebody acts, or is served before long. One who holds and waits to
+ * become a writer does not act: a circle of those would be renewed for ever.
  */
 import type { Micros } from '../history/event.ts'
 import type { Checker } from './finding.ts'
@@ -23,7 +23,9 @@ export const standsStill: Checker = (trial) => {
         rule: 'stands-still',
         line: line.spec.name,
         at: to,
-        message: `for ${((to - from) / 1e6).toFixed(1)} s somebody waited, nobody acted and nobody was served; ${(stoodUs / 1e6).toFixed(1)} s of that nothing was broken`,
+        message:
+          `for ${((to - from) / 1e6).toFixed(1)} s somebody waited, nobody acted and nobody was served; ` +
+          `${(stoodUs / 1e6).toFixed(1)} s of that nothing was broken`,
         processes: [...waiting],
       })
     }

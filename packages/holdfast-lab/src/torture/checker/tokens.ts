@@ -1,4 +1,7 @@
-/** Tokens rise: an exclusive hold's token is above that of every earlier hold of the line, and below that of every later one. */
+/**
+ * Tokens rise: an exclusive hold's token is above that of every earlier hold of the line, and below that of every later
+ * one.
+ */
 import type { Micros } from '../history/event.ts'
 import type { Checker, Findings } from './finding.ts'
 import { none } from './finding.ts'
@@ -32,7 +35,8 @@ function repeated(trial: Trial, { spec, holds }: LineTrial, found: Findings): vo
       message: `${other.p} and ${hold.p} were given the same token ${hold.token}`,
       processes: [other.p, hold.p],
     }
-    // The clock is behind the last token, so the next one is one more than what is known of; what was given since the data end comes again.
+    // The clock is behind the last token, so the next one is one more than what is known of; what was given since the
+    // data end comes again.
     if (tokensMayFall(trial, first(other).granted, hold.granted)) found.exposures.push(finding)
     else found.violations.push(finding)
   }
@@ -76,7 +80,8 @@ function falling(trial: Trial, line: LineTrial, found: Findings, relation: Relat
       message: `${hold.p} was given token ${hold.token} after ${bar.p} had been given ${bar.token}`,
       processes: [bar.p, hold.p],
     }
-    // A process hands on a place until its deadline. If the store forgot that place meanwhile, these holds are as old as the place is.
+    // A process hands on a place until its deadline. If the store forgot that place meanwhile, these holds are as old
+    // as the place is.
     const place = first(hold)
     const isOld = place !== hold && excused(trial, place, bar.granted)
     if (isOld || tokensMayFall(trial, given.granted, hold.granted)) found.exposures.push(finding)

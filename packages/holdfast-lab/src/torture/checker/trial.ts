@@ -1,4 +1,6 @@
-/** A history, sorted out for judgement: who held what from when to when, and what was done to them. One pass, linear. */
+/**
+ * A history, sorted out for judgement: who held what from when to when, and what was done to them. One pass, linear.
+ */
 import { UsageError } from 'holdfast'
 import type {
   AcquireEvent,
@@ -14,6 +16,7 @@ import type {
   QueuedEvent,
   RunEvent,
 } from '../history/event.ts'
+import { Reading } from './reading.ts'
 
 /** One visit of a client to a line. */
 export interface Visit {
@@ -44,7 +47,10 @@ export interface Hold {
   raisedAt: Micros
   /** Its caller had given up before it was granted. */
   readonly aborted: boolean
-  /** The end of its belief: it let go, or its deadline passed, or it found out, or its process died. Never later than it was. */
+  /**
+   * The end of its belief: it let go, or its deadline passed, or it found out, or its process died. Never later than it
+   * was.
+   */
   ended: Micros
 }
 
@@ -92,174 +98,18 @@ export interface Trial {
   readonly end: Micros
 }
 
-/** Nemeses that stop one client process from running. */
-const STOPS = new Set(['pause-holder', 'pause-client'])
-
 export function makeTrial(events: readonly HistoryEvent[]): Trial {
   const run = events.find((event) => event.e === 'run')
   if (run === undefined) throw new UsageError('the history has no head: its first event must be a "run"')
-  const lines = new Map<string, LineTrial>(
-    run.lines.map((spec) => [spec.name, { spec, holds: [], effects: [], woken: [], queued: [] }]),
-  )
-  const visits = new Map<string, Visit>()
-  const holds = new Map<string, Hold>()
-  const faults = new Map<number, Fault>()
-  const standstills = new Map<string, Standstill[]>()
-  const deaths = new Map<string, Micros>()
-  const stuck = new Map<string, string>()
-  const crashed = new Map<string, string>()
-  const phases = new Map<PhaseEvent['name'], Micros>()
-  const probes: ProbeEvent[] = []
-  const left: LeftEvent[] = []
-  const still = (p: string, from: Micros, to: Micros): void => {
-    const list = standstills.get(p)
-    if (list === undefined) standstills.set(p, [{ from, to }])
-    else list.push({ from, to })
-  }
-  let end = run.t
-  for (const event of events) {
-    if (event.t > end) end = event.t
-    switch (event.e) {
-      case 'acquire':
-        visits.set(key(event), { ask: event, outcome: null, answeredAt: null })
-        break
-      case 'acquired': {
-        const visit = visits.get(key(event))
-        if (visit === undefined) break
-        visit.outcome = event.outcome
-        visit.answeredAt = event.t
-        if (event.outcome !== 'ok') break
-        const { line, exclusive, weight, t: invoked, over: base } = visit.ask
-        const over = base === undefined ? null : (holds.get(key({ p: event.p, i: base })) ?? null)
-        if (over !== null) over.raisedAt = Math.min(over.raisedAt, event.t)
-        const hold: Hold = {
-          p: event.p,
-          i: event.i,
-          line,
-          exclusive,
-          weight,
-          token: event.token === undefined ? null : BigInt(event.token),
-          invoked,
-          granted: event.t,
-          until: event.until ?? Number.POSITIVE_INFINITY,
-          releasedAt: null,
-          released: null,
-          lostAt: null,
-          over,
-          raisedAt: Number.POSITIVE_INFINITY,
-          aborted: event.aborted === true,
-          ended: Number.POSITIVE_INFINITY,
-        }
-        holds.set(key(event), hold)
-        lines.get(line)?.holds.push(hold)
-        break
-      }
-      case 'lost': {
-        const hold = holds.get(key(event))
-        if (hold !== undefined) hold.lostAt = event.t
-        break
-      }
-      case 'release': {
-        const hold = holds.get(key(event))
-        if (hold === undefined) break
-        hold.releasedAt = event.t
-        extend(hold, event.until, event.t)
-        break
-      }
-      case 'released': {
-        const hold = holds.get(key(event))
-        if (hold !== undefined) hold.released = event.outcome
-        break
-      }
-      case 'effect': {
-        lines.get(event.line)?.effects.push(event)
-        const hold = holds.get(key(event))
-        if (hold !== undefined) extend(hold, event.until, event.begun)
-        break
-      }
-      case 'fault': {
-        const forever = Number.POSITIVE_INFINITY
-        faults.set(event.id, { ...event, from: event.t, to: forever, over: forever, healed: false })
-        break
-      }
-      case 'healed': {
-        const fault = faults.get(event.id)
-        if (fault === undefined) break
-        fault.from = event.from
-        fault.to = event.to
-        fault.over = event.t + event.graceMs * 1_000
-        fault.healed = event.error === undefined
-        if (STOPS.has(fault.nemesis)) still(fault.target, event.from, event.to)
-        break
-      }
-      case 'blocked':
-        still(event.p, event.from, event.t)
-        break
-      case 'woken':
-        lines.get(event.line)?.woken.push(event.t)
-        break
-      case 'queued':
-        lines.get(event.line)?.queued.push(event)
-        break
-      case 'phase':
-        phases.set(event.name, event.t)
-        break
-      case 'probe':
-        probes.push(event)
-        break
-      case 'left':
-        left.push(event)
-        break
-      case 'exit':
-        if (event.how !== 'stopped') deaths.set(event.p, event.t)
-        if (event.how === 'stuck') stuck.set(event.p, event.detail ?? '')
-        if (event.how === 'crashed') crashed.set(event.p, event.detail ?? '')
-        break
-      case 'run':
-        break
-    }
-  }
-  const all = [...holds.values()]
-  for (const hold of all) hold.ended = beliefEnd(hold, deaths.get(hold.p))
-  return {
-    run,
-    lines,
-    visits: [...visits.values()],
-    holds: all,
-    holdOf: (p, i) => holds.get(`${p} ${i}`),
-    faults: [...faults.values()],
-    standstills,
-    deaths,
-    stuck,
-    crashed,
-    phases,
-    probes,
-    left,
-    start: run.t,
-    end,
-  }
-}
-
-function key(event: { readonly p: string; readonly i: number }): string {
-  return `${event.p} ${event.i}`
-}
-
-/** A deadline that is still to come was moved by a renewal. One with nothing left says only that there is nothing left. */
-function extend(hold: Hold, until: Micros | undefined, seenAt: Micros): void {
-  if (until !== undefined && until > seenAt && until > hold.until) hold.until = until
-}
-
-/** A release that succeeded shows that it held until then, whatever deadline was seen last: renewals are not in the history. */
-function beliefEnd(hold: Hold, diedAt: Micros = Number.POSITIVE_INFINITY): Micros {
-  const { releasedAt, lostAt, until, raisedAt } = hold
-  if (releasedAt !== null && hold.released === 'ok') return Math.min(releasedAt, raisedAt)
-  const told = Math.min(releasedAt ?? Number.POSITIVE_INFINITY, lostAt ?? Number.POSITIVE_INFINITY)
-  return Math.max(hold.granted, Math.min(told, until, diedAt, raisedAt))
+  const reading = new Reading(run)
+  for (const event of events) reading.read(event)
+  return reading.trial()
 }
 
 /**
- * The process was stopped between the store's answer and its caller: when the caller is told, the deadline has passed, others have held the line
- * since, and the claim says so at once. It was granted long before the stamp that it was written down with, and believed at no time.
+ * The process was stopped between the store's answer and its caller: when the caller is told, the deadline has passed,
+ * others have held the line since, and the claim says so at once. It was granted long before the stamp that it was
+ * written down with, and believed at no time.
  */
 export function isStillborn({ until, granted }: Hold): boolean {
   return until <= granted
@@ -270,7 +120,10 @@ export function hitsClient(target: string): boolean {
   return /^c\d+(\.\d+)?$/.test(target)
 }
 
-/** A token is the number of a place times this, and counts up when the place is handed on inside its process; see docs/laws.md. */
+/**
+ * A token is the number of a place times this, and counts up when the place is handed on inside its process; see
+ * docs/laws.md.
+ */
 const ISSUES_PER_PLACE = 1024n
 
 /** The first hold of each place that was handed on, by the holds that followed. */
@@ -309,8 +162,9 @@ export function excused(trial: Trial, first: Hold, second: Micros): boolean {
 }
 
 /**
- * The same for two holds of a line, whichever was written down first. What the store forgot is a place, and its process hands it on until it is
- * told: A holds, the data are lost, B is granted the line, and then A hands its place to its next. That is the older of the two for all that.
+ * The same for two holds of a line, whichever was written down first. What the store forgot is a place, and its process
+ * hands it on until it is told: A holds, the data are lost, B is granted the line, and then A hands its place to its
+ * next. That is the older of the two for all that.
  */
 export function forgotOne(trial: Trial, first: (hold: Hold) => Hold, one: Hold, other: Hold): boolean {
   const [a, b] = [first(one), first(other)]
@@ -325,8 +179,8 @@ function movesClock({ nemesis, forgets }: FaultEvent): boolean {
 }
 
 /**
- * Whether tokens may have fallen between the two: the one exception that a store which takes its tokens from its clock names is a clock that
- * went back *and* data that were lost. Either alone excuses nothing.
+ * Whether tokens may have fallen between the two: the one exception that a store which takes its tokens from its clock
+ * names is a clock that went back *and* data that were lost. Either alone excuses nothing.
  */
 export function tokensMayFall(trial: Trial, first: Micros, second: Micros): boolean {
   const between = trial.faults.filter(

@@ -5,7 +5,9 @@ import { hitsClient, type Hold, type LineTrial, type Standstill, type Trial } fr
 
 /** A release is looked at when so many other processes wait: only there a herd can be told from the next in line. */
 const CROWD = 3
-/** One for the next; a wake-up may be doubled or false, so that a single release shows nothing, and few of them little. */
+/**
+ * One for the next; a wake-up may be doubled or false, so that a single release shows nothing, and few of them little.
+ */
 const PER_RELEASE_MAX = 2
 const RELEASES_MIN = 10
 
@@ -44,7 +46,10 @@ export function countWakeUps(trial: Trial): WakeUps {
   return { releases, wakes }
 }
 
-/** A wake-up belongs to the last release before it. Two cursors over things in the order of time: linear, save the few who wait. */
+/**
+ * A wake-up belongs to the last release before it. Two cursors over things in the order of time: linear, save the few
+ * who wait.
+ */
 function count(trial: Trial, { spec, holds, woken }: LineTrial): WakeUps {
   if (spec.kind !== 'mutex' || woken.length === 0) return { releases: 0, wakes: 0 }
   const releases = holds
@@ -84,7 +89,10 @@ function crowd(waiting: readonly { readonly ask: { readonly p: string } }[], hol
   return processes.size
 }
 
-/** When servers or the ways to them were out of order, and a lease after. Who comes back looks where it stands: that is no herd. */
+/**
+ * When servers or the ways to them were out of order, and a lease after. Who comes back looks where it stands: that is
+ * no herd.
+ */
 function disturbed({ faults, run }: Trial): Standstill[] {
   const spans = faults
     .filter(({ target }) => !hitsClient(target))

@@ -1,4 +1,7 @@
-/** Holdfast as the client under test, by its public API only; the driver is opened apart, so that its wake-ups can be counted. */
+/**
+ * Holdfast as the client under test, by its public API only; the driver is opened apart, so that its wake-ups can be
+ * counted.
+ */
 import {
   AcquireTimeoutError,
   type Held,
@@ -31,7 +34,8 @@ class HoldfastClient implements LockClient {
     this.fenced = hf.traits.fenced
     this.counting = hf.traits.counting
     this.ttlMs = Math.max(o.ttlMs, hf.traits.ttlMsMin)
-    // Half of the processes queue each caller in the store, the others hand over inside: by pairs, since the ways in alternate.
+    // Half of the processes queue each caller in the store, the others hand over inside: by pairs, since the ways in
+    // alternate.
     this.#strict = hf.traits.fair && (o.variant & 2) !== 0
   }
 

@@ -2,7 +2,10 @@
 import type { ErrandKind, Pace } from '../generator/errand.ts'
 import type { LineSpec } from '../history/event.ts'
 
-/** At its birth, as JSON in this variable of its environment: arguments can be read by every user of the machine, and a URL may hold a password. */
+/**
+ * At its birth, as JSON in this variable of its environment: arguments can be read by every user of the machine, and a
+ * URL may hold a password.
+ */
 export const BIRTH = 'HOLDFAST_TORTURE_BIRTH'
 
 export interface Birth {

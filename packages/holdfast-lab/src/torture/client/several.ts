@@ -14,7 +14,8 @@ export async function runSeveral(visitor: Visitor, errand: Several): Promise<voi
   const claims = await visitor.allAnswered(
     visits,
     () => client.several?.(lines, { waitMs, signal }) ?? Promise.resolve(null),
-    // Nothing runs between an answer and this look but what the answer has set going: who had given up, had done so before.
+    // Nothing runs between an answer and this look but what the answer has set going: who had given up, had done so
+    // before.
     () => giveUp.signal.aborted,
   )
   clearTimeout(timer)

@@ -1,4 +1,6 @@
-/** Reads, then writes without letting go, and reads again. Each write is a visit of its own, over that of the reader. */
+/**
+ * Reads, then writes without letting go, and reads again. Each write is a visit of its own, over that of the reader.
+ */
 import type { Upgrade } from '../generator/errand.ts'
 import type { UpgradeClaim } from './lock-client.ts'
 import { pause, type Visitor } from './visitor.ts'

@@ -36,8 +36,8 @@ export class Chaos {
   }
 
   /**
-   * Goes on for `ms`; if `thorough`, a little longer, until each of them was made. What makes the store forget comes in the second
-   * half only: until then nothing excuses two holders.
+   * Goes on for `ms`; if `thorough`, a little longer, until each of them was made. What makes the store forget comes in
+   * the second half only: until then nothing excuses two holders.
    */
   async rage(names: readonly NemesisName[], ms: number, thorough: boolean): Promise<void> {
     const { random, signal } = this.#arena

@@ -50,7 +50,9 @@ export class ClientProcess implements ClientTarget {
     return this.#child !== null && this.#child.exitCode === null && this.#child.signalCode === null
   }
 
-  /** Starts it; resolves once it serves, or has ended, or after `withinMs`: a store that is down may keep it waiting. */
+  /**
+   * Starts it; resolves once it serves, or has ended, or after `withinMs`: a store that is down may keep it waiting.
+   */
   async start(withinMs: number): Promise<void> {
     const { birth, household } = this.#upbringing
     this.#lives += 1

@@ -1,4 +1,7 @@
-/** Where a run keeps its files, and who clears up behind it: also when we are killed while a client of ours is stopped, which can't see it. */
+/**
+ * Where a run keeps its files, and who clears up behind it: also when we are killed while a client of ours is stopped,
+ * which can't see it.
+ */
 import { Janitor } from '../../testbed/janitor.ts'
 import { processEntry } from '../../testbed/proc.ts'
 import { temporaryFolder } from '../folder.ts'

@@ -1,4 +1,7 @@
-/** The conductor's own questions to a store that has just been broken: it may not be whole again yet, and that is no finding by itself. */
+/**
+ * The conductor's own questions to a store that has just been broken: it may not be whole again yet, and that is no
+ * finding by itself.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const AGAIN_MS = 200

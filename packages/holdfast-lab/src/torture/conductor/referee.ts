@@ -6,7 +6,10 @@ import type { Notice } from '../referee/messages.ts'
 import { program } from '../../program.ts'
 
 export class Referee {
-  /** The path of the socket that it serves: networks have no part in it, so that whoever is cut off from the store still reaches what it protects. */
+  /**
+   * The path of the socket that it serves: networks have no part in it, so that whoever is cut off from the store still
+   * reaches what it protects.
+   */
   readonly socket: string
   /** How many visits have come in so far. */
   entered = 0

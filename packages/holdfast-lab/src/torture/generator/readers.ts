@@ -7,7 +7,8 @@ const AT_ONCE = 30
 const LATER = 20
 
 export function drawReaders(line: LineSpec, pace: Pace, random: Random): Readers {
-  // So long is somebody of the crowd inside, whoever else waits: time for a writer to come, and for others to find it there.
+  // So long is somebody of the crowd inside, whoever else waits: time for a writer to come, and for others to find it
+  // there.
   const lastsMs = 4 * pace.stayMs
   const readers = Array.from({ length: AT_ONCE + LATER }, (_, at) => ({
     afterMs: at < AT_ONCE ? 0 : random.next() * lastsMs,

@@ -1,4 +1,6 @@
-/** What a history is made of: one JSON object a line, stamped by the monotonic clock that all processes of a host share. */
+/**
+ * What a history is made of: one JSON object a line, stamped by the monotonic clock that all processes of a host share.
+ */
 
 /** ok: it took effect. fail: it did not. unknown: it may have, or may yet. */
 export type Outcome = 'ok' | 'fail' | 'unknown'
@@ -87,7 +89,10 @@ export interface ReleasedEvent extends Of {
   readonly error?: string
 }
 
-/** A step on the protected resource, as the referee saw it. The order of these in the history is the order they took effect in. */
+/**
+ * A step on the protected resource, as the referee saw it. The order of these in the history is the order they took
+ * effect in.
+ */
 export interface EffectEvent extends Of {
   readonly e: 'effect'
   readonly line: string

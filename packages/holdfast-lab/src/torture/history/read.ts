@@ -33,8 +33,8 @@ function parseEvent(text: string, name: string, line: number): HistoryEvent {
 }
 
 /**
- * Merges the parts in a folder into one file, by time. Each part is in its own order already, and stays so: events of one part with
- * equal stamps keep their order, as does the referee's order of effects.
+ * Merges the parts in a folder into one file, by time. Each part is in its own order already, and stays so: events of
+ * one part with equal stamps keep their order, as does the referee's order of effects.
  */
 export function mergeHistories(folder: string, file: string): HistoryEvent[] {
   const parts = readdirSync(folder).filter((name) => name.endsWith('.jsonl'))

@@ -9,7 +9,10 @@ export class Recorder {
     this.#fd = openSync(file, 'a', 0o600)
   }
 
-  /** Returns once the event has left the process: a holder that is killed in the next step must still be seen to have held. */
+  /**
+   * Returns once the event has left the process: a holder that is killed in the next step must still be seen to have
+   * held.
+   */
   record(event: HistoryEvent): void {
     writeSync(this.#fd, `${JSON.stringify(event)}\n`)
   }

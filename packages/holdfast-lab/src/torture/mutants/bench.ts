@@ -66,7 +66,10 @@ export class Bench {
     return (await link.command(['SET', this.key(line), id, 'NX', 'PX', String(this.ttlMs)])) === 'OK'
   }
 
-  /** A right start, from which most of them go wrong: the lock is taken under an id of its own, the lease counted from before. */
+  /**
+   * A right start, from which most of them go wrong: the lock is taken under an id of its own, the lease counted from
+   * before.
+   */
   async taken(line: LineSpec, then: (id: string, since: number) => Claim | Promise<Claim>): Promise<Claim | null> {
     const id = this.id()
     const since = performance.now()

@@ -79,7 +79,8 @@ export const recipes: readonly Mutant[] = [
   {
     name: 'getset',
     mistake:
-      'the expiry is a time of the client in the value, and whoever finds it past overwrites it, also when another was first',
+      'the expiry is a time of the client in the value, and whoever finds it past overwrites it, also when ' +
+      'another was first',
     seen: 'SETNX and GETSET with time-outs',
     nemeses: ['pause-holder'],
     breaks: ['exclusion', 'owner'],

@@ -1,4 +1,6 @@
-/** Mistakes of upgrades, breaks, crowds of readers and several locks at once: Holdfast itself, with each put around it. */
+/**
+ * Mistakes of upgrades, breaks, crowds of readers and several locks at once: Holdfast itself, with each put around it.
+ */
 import type { Claim, LockClient, UpgradeClaim, Wish } from '../client/lock-client.ts'
 import type { WrappedMutant } from './mutant.ts'
 

@@ -1,6 +1,6 @@
 /**
- * The referee: a process of its own that hosts the protected resource. Single-threaded, so that the order in which it does things is a total
- * order, whatever the clocks say.
+ * The referee: a process of its own that hosts the protected resource. Single-threaded, so that the order in which it
+ * does things is a total order, whatever the clocks say.
  */
 import { createServer, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'

@@ -1,4 +1,7 @@
-/** What clients say to the referee, what it answers, and what it tells the conductor. One JSON object a line over a socket. */
+/**
+ * What clients say to the referee, what it answers, and what it tells the conductor. One JSON object a line over a
+ * socket.
+ */
 import type { EffectEvent } from '../history/event.ts'
 
 export type Say =

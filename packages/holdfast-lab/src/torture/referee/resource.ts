@@ -11,9 +11,10 @@ export interface Step {
 }
 
 /**
- * The rule of a guard: an exclusive step must be newer than all before it, a shared one newer than every exclusive one; a hold may come
- * again, and an equal token of another hold is refused. An upgrade writes by the token of the place it has read by: readers that came after it, and
- * went before it wrote, have newer ones. It must be newer than every exclusive step, and nobody may have come in since it began to write.
+ * The rule of a guard: an exclusive step must be newer than all before it, a shared one newer than every exclusive one;
+ * a hold may come again, and an equal token of another hold is refused. An upgrade writes by the token of the place it
+ * has read by: readers that came after it, and went before it wrote, have newer ones. It must be newer than every
+ * exclusive step, and nobody may have come in since it began to write.
  */
 export class FencedResource {
   #any = -1n

@@ -40,7 +40,8 @@ export function textReport(
     const [broken, exposed] = [counts.violations[rule], counts.exposures[rule]]
     const exposedText = exposed === 0 ? '' : `, ${exposed} exposures that the store's page names`
     lines.push(
-      `  ${broken === 0 ? '✓' : '✗'} ${rule.padEnd(12)} ${RULE_TEXT[rule]}${broken === 0 ? '' : `: ${broken} times not`}${exposedText}`,
+      `  ${broken === 0 ? '✓' : '✗'} ${rule.padEnd(12)} ` +
+        `${RULE_TEXT[rule]}${broken === 0 ? '' : `: ${broken} times not`}${exposedText}`,
     )
   }
   if (violations.length > 0) lines.push('', ...shown(violations, trial.start))

@@ -7,7 +7,10 @@ import { escapeHtml } from './page.ts'
 const NAMES = 132
 const PROCESS = 104
 const PAD = 8
-/** Names of faults that follow each other closely stand in rows below each other; where there is no room they are left to the pointer. */
+/**
+ * Names of faults that follow each other closely stand in rows below each other; where there is no room they are left
+ * to the pointer.
+ */
 const LABEL_ROWS = 4
 const LABEL = 12
 const CHAR = 6.4
@@ -33,14 +36,18 @@ export function timeline(judgement: Judgement): string {
     ...violations.map((finding) => ({ finding, kind: 'mark' })),
   ].map(({ finding: { line, at, rule, message }, kind }) => {
     const top = rows.top(line)
-    return `<path class="${kind}" d="M${r(x(at))} ${top - 1}l-4 -7h8z"><title>${escapeHtml(`${rule}: ${message}`)}</title></path>`
+    return (
+      `<path class="${kind}" d="M${r(x(at))} ${top - 1}l-4 ` +
+      `-7h8z"><title>${escapeHtml(`${rule}: ${message}`)}</title></path>`
+    )
   })
   const step = seconds > 120 ? 30 : seconds > 30 ? 5 : 1
   const ticks: string[] = []
   for (let s = 0; s <= seconds; s += step) {
     const at = r(x(trial.start + s * 1e6))
     ticks.push(
-      `<line class="grid" x1="${at}" x2="${at}" y1="${BAND_TOP}" y2="${rows.bottom}"/><text x="${at}" y="${rows.bottom + 13}">${s} s</text>`,
+      `<line class="grid" x1="${at}" x2="${at}" y1="${BAND_TOP}" y2="${rows.bottom}"/><text x="${at}" ` +
+        `y="${rows.bottom + 13}">${s} s</text>`,
     )
   }
   const height = rows.bottom + 20
@@ -49,11 +56,17 @@ export function timeline(judgement: Judgement): string {
   const shown = trial.holds.filter(({ granted }, at) => at % every === 0 || wrong.has(granted))
   const bars = shown.map((hold) => drawHold(hold, trial, rows, x))
   const drawn = [...ticks, ...rows.rules(width), ...bands, ...bars, ...marks.slice(-BARS_MAX)].join('')
-  return `<div class="timeline">${svg(NAMES, height, rows.names(), 'the lines and their clients')}<div class="scroll">${svg(width, height, drawn, 'holds, faults and violations over time')}</div></div>`
+  return (
+    `<div class="timeline">${svg(NAMES, height, rows.names(), 'the lines and their clients')}<div ` +
+    `class="scroll">${svg(width, height, drawn, 'holds, faults and violations over time')}</div></div>`
+  )
 }
 
 function svg(width: number, height: number, inside: string, label: string): string {
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" role="img" aria-label="${label}">${inside}</svg>`
+  return (
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" role="img" ` +
+    `aria-label="${label}">${inside}</svg>`
+  )
 }
 
 /** Where each line and each of its clients is drawn. */
@@ -83,7 +96,8 @@ class Rows {
       for (const [at, p] of this.processes.entries()) {
         const colour = COLOURS[at % COLOURS.length]
         parts.push(
-          `<rect x="${PROCESS - 12}" y="${y + at * LANE + 1}" width="7" height="7" fill="${colour}"/><text x="${PROCESS}" y="${y + at * LANE + 9}">${p}</text>`,
+          `<rect x="${PROCESS - 12}" y="${y + at * LANE + 1}" width="7" height="7" fill="${colour}"/><text ` +
+            `x="${PROCESS}" y="${y + at * LANE + 9}">${p}</text>`,
         )
       }
     }
@@ -115,7 +129,10 @@ function drawFaults(
       row < 0
         ? ''
         : `<text x="${r(left)}" y="${(row + 1) * LABEL - 1}">${escapeHtml(fault.nemesis)}<title>${title}</title></text>`
-    return `<rect class="${fault.forgets ? 'forget' : 'fault'}" x="${r(left)}" y="${BAND_TOP}" width="${r(Math.max(2, x(end) - left))}" height="${bottom - BAND_TOP}"><title>${title}</title></rect>${text}`
+    return (
+      `<rect class="${fault.forgets ? 'forget' : 'fault'}" x="${r(left)}" y="${BAND_TOP}" ` +
+      `width="${r(Math.max(2, x(end) - left))}" height="${bottom - BAND_TOP}"><title>${title}</title></rect>${text}`
+    )
   })
   return { bands, right: Math.max(...ends) }
 }
@@ -123,8 +140,15 @@ function drawFaults(
 function drawHold(hold: Hold, trial: Trial, rows: Rows, x: (t: number) => number): string {
   const lane = Math.max(0, rows.processes.indexOf(base(hold.p)))
   const end = Number.isFinite(hold.ended) ? hold.ended : trial.end
-  const title = `${hold.p} ${hold.exclusive ? 'alone' : `weight ${hold.weight}`}, token ${hold.token ?? 'none'}, ${((end - hold.granted) / 1_000).toFixed(1)} ms${hold.lostAt === null ? '' : ', lost'}`
-  return `<rect x="${r(x(hold.granted))}" y="${rows.top(hold.line) + lane * LANE}" width="${r(Math.max(0.6, x(end) - x(hold.granted)))}" height="${LANE - 3}" fill="${COLOURS[lane % COLOURS.length]}" opacity="${hold.exclusive ? 0.95 : 0.5}"><title>${escapeHtml(title)}</title></rect>`
+  const title =
+    `${hold.p} ${hold.exclusive ? 'alone' : `weight ${hold.weight}`}, token ${hold.token ?? 'none'}, ` +
+    `${((end - hold.granted) / 1_000).toFixed(1)} ms${hold.lostAt === null ? '' : ', lost'}`
+  return (
+    `<rect x="${r(x(hold.granted))}" y="${rows.top(hold.line) + lane * LANE}" ` +
+    `width="${r(Math.max(0.6, x(end) - x(hold.granted)))}" height="${LANE - 3}" ` +
+    `fill="${COLOURS[lane % COLOURS.length]}" ` +
+    `opacity="${hold.exclusive ? 0.95 : 0.5}"><title>${escapeHtml(title)}</title></rect>`
+  )
 }
 
 function base(p: string): string {

@@ -1,4 +1,6 @@
-/** An etcd v3 client: keys, transactions, leases, keep-alives and watches, over one connection that moves when it must. */
+/**
+ * An etcd v3 client: keys, transactions, leases, keep-alives and watches, over one connection that moves when it must.
+ */
 import { UsageError } from '../../contract/errors.ts'
 import { within } from '../../stores/shared/deadline.ts'
 import { EtcdUnreachableError } from './errors.ts'

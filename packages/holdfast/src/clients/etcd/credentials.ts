@@ -2,7 +2,9 @@
 import { EtcdError } from './errors.ts'
 import { Status } from './status.ts'
 
-/** etcd says these, all before applying anything, when the token is missing, unknown, expired or of an older rule set. */
+/**
+ * etcd says these, all before applying anything, when the token is missing, unknown, expired or of an older rule set.
+ */
 const STALE = /invalid auth token|revision of auth store is old|user name is empty/
 
 /** Another token could turn this refusal into success. */

@@ -13,7 +13,9 @@ export interface KeepAliveReply {
   readonly id: bigint
   /** Seconds granted, counted from `sentAtMs` at the earliest; 0: the lease is gone. */
   readonly ttlS: number
-  /** `performance.now()` just before the answered request was sent: validity counts from here, never from the answer. */
+  /**
+   * `performance.now()` just before the answered request was sent: validity counts from here, never from the answer.
+   */
   readonly sentAtMs: number
 }
 

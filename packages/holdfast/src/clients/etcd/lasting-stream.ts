@@ -31,8 +31,9 @@ export class LastingStream {
   #renewed = false
 
   /**
-   * New calls go to another member, since this one could not serve one. A keep-alive that stayed here would be answered, if
-   * at all, by a member that has fallen behind: a leader that stood still believes in itself for a moment when it goes on.
+   * New calls go to another member, since this one could not serve one. A keep-alive that stayed here would be
+   * answered, if at all, by a member that has fallen behind: a leader that stood still believes in itself for a moment
+   * when it goes on.
    */
   readonly #onRetired = (): void => {
     this.renewStream(new Error(`etcd ${this.#path}: the connection was given up for another one`), false)

@@ -22,8 +22,8 @@ export class Leases {
   }
 
   /**
-   * Seconds of the shortest lease that the cluster grants: by granting one, which is left to lapse. So it may be asked for
-   * again, through other members, until the deadline.
+   * Seconds of the shortest lease that the cluster grants: by granting one, which is left to lapse. So it may be asked
+   * for again, through other members, until the deadline.
    */
   async shortest(options?: CallOptions): Promise<number> {
     return (await this.#rpc.read(LeaseGrant, { ttlS: 1 }, options)).ttlS

@@ -51,7 +51,10 @@ export class Message<T extends object> {
   }
 }
 
-/** A nested message, absent unless given. One that is declared further down, since the two contain each other, is given by a function. */
+/**
+ * A nested message, absent unless given. One that is declared further down, since the two contain each other, is given
+ * by a function.
+ */
 export function nested<T extends object>(number: number, given: Message<T> | (() => Message<T>)): Field<T | undefined> {
   const messageOf = typeof given === 'function' ? given : (): Message<T> => given
   return {

@@ -21,7 +21,9 @@ export interface EtcdClientOptions {
   readonly timeoutMs?: number
   /** One endpoint has so long to be connected. Default 2 000, 1 to 86 400 000. */
   readonly connectTimeoutMs?: number
-  /** With calls or streams open and nothing heard for so long, the member is asked whether it is there. Default 2 000. */
+  /**
+   * With calls or streams open and nothing heard for so long, the member is asked whether it is there. Default 2 000.
+   */
   readonly probeIntervalMs?: number
   /** And so long it has to answer before the connection counts as lost. Default 2 000. */
   readonly probeWaitMs?: number

@@ -38,7 +38,8 @@ export function isUnreachable(status: number, message: string): boolean {
   return status === Status.UNAVAILABLE || status === Status.DEADLINE_EXCEEDED || status === Status.CANCELLED
 }
 
-// A member without a quorum lets a lease request run into its own deadline, and passes that on without a status of its own.
+// A member without a quorum lets a lease request run into its own deadline, and passes that on without a status of its
+// own.
 const WITHOUT_QUORUM = /^context (deadline exceeded|canceled)$/
 
 // etcd answers with these before or instead of applying. The rest leave it open: UNAVAILABLE is also "request timed

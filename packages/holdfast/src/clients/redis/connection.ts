@@ -9,10 +9,9 @@ import type { Argument } from './encode.ts'
 import { encode, encodeHead, encodeScript } from './encode.ts'
 import { ConnectionLostError, ReplyError } from './errors.ts'
 import type { LossReason } from './errors.ts'
-import { Fifo } from './fifo.ts'
 import { guarded } from './guarded.ts'
 import { isLasting } from './handshake.ts'
-import { Link } from './link.ts'
+import { Fifo, Link } from './link.ts'
 import type { ConnectionOptions, ResolvedOptions } from './options.ts'
 import { resolveOptions, timeoutMs } from './options.ts'
 import type { Pending } from './pending.ts'
@@ -21,7 +20,9 @@ import type { Script } from './script.ts'
 import { Subscriptions } from './subscriptions.ts'
 
 export interface CommandOptions {
-  /** The connection's `commandTimeoutMs`; 1 to 2^31 - 1. Past it the connection is torn down if the command was sent. */
+  /**
+   * The connection's `commandTimeoutMs`; 1 to 2^31 - 1. Past it the connection is torn down if the command was sent.
+   */
   readonly timeoutMs?: number
   /** false; true gives text in the reply as Buffers. */
   readonly buffers?: boolean
@@ -31,8 +32,8 @@ type Resolve = Pending['resolve']
 type Reject = Pending['reject']
 
 /**
- * So much is written before its turn ends, if the server has nothing to do: it works while the rest is made. Not where more
- * comes at once than the server reads at once (16 kB): there the two overlap anyway, and writes are only more.
+ * So much is written before its turn ends, if the server has nothing to do: it works while the rest is made. Not where
+ * more comes at once than the server reads at once (16 kB): there the two overlap anyway, and writes are only more.
  */
 const EARLY_BYTES = 1_000
 const EARLY_BURST_BYTES = 16_384
@@ -94,7 +95,9 @@ export class Connection {
     })
   }
 
-  /** Runs a script by its name; a server that does not know it yet gets its text. The time-out is for each of the two. */
+  /**
+   * Runs a script by its name; a server that does not know it yet gets its text. The time-out is for each of the two.
+   */
   run(
     script: Script,
     keys: readonly Argument[],
@@ -191,7 +194,8 @@ export class Connection {
     if (link !== null && link.ready) {
       if (link.protocol === 3 || !ordinary || this.#subscriptions.size === 0) return null
       return new UnsupportedError(
-        `Redis at ${this.#where()} speaks RESP2, where a connection with a subscription runs no commands: use a second one`,
+        `Redis at ${this.#where()} speaks RESP2, where a connection with a subscription runs no commands: use a ` +
+          `second one`,
       )
     }
     if (this.#retry !== null) {
@@ -225,8 +229,9 @@ export class Connection {
   }
 
   /**
-   * Before any waiting command, so that none of them can cause a message that nobody hears. What the server refuses is asked for
-   * again later, on the same link: commands do not suffer for it, and whoever waits for messages has them once it is allowed.
+   * Before any waiting command, so that none of them can cause a message that nobody hears. What the server refuses is
+   * asked for again later, on the same link: commands do not suffer for it, and whoever waits for messages has them
+   * once it is allowed.
    */
   #resubscribe(link: Link, channels: readonly string[]): void {
     const again = new Fifo<Pending>()

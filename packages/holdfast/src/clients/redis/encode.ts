@@ -23,12 +23,17 @@ export function encode(args: readonly Argument[]): string {
   return text
 }
 
-/** `EVALSHA` or `EVAL` with its script, as `encodeScript` wants it: the same for every call, so that it is made once. */
+/**
+ * `EVALSHA` or `EVAL` with its script, as `encodeScript` wants it: the same for every call, so that it is made once.
+ */
 export function encodeHead(command: 'EVALSHA' | 'EVAL', script: string): string {
   return bulk(command) + bulk(latin1(script))
 }
 
-/** The bytes of a script's call with these keys and arguments: one pass, no list in between, since locks are little else. */
+/**
+ * The bytes of a script's call with these keys and arguments: one pass, no list in between, since locks are little
+ * else.
+ */
 export function encodeScript(head: string, keys: readonly Argument[], args: readonly Argument[]): string {
   const count = 3 + keys.length + args.length
   const start = (count < CACHED ? (counts[count] as string) : `*${count}\r\n`) + head + bulk(String(keys.length))

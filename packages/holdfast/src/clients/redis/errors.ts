@@ -25,7 +25,10 @@ export class ConnectionLostError extends StoreUnreachableError {
   }
 }
 
-/** The server answered with an error. `reply` is its text, `kind` the first word: `NOSCRIPT`, `READONLY`, `MOVED`, `OOM`, else `ERR`. */
+/**
+ * The server answered with an error. `reply` is its text, `kind` the first word: `NOSCRIPT`, `READONLY`, `MOVED`,
+ * `OOM`, else `ERR`.
+ */
 export class ReplyError extends StoreError {
   readonly reply: string
   readonly kind: string
@@ -42,7 +45,9 @@ export class HandshakeError extends ReplyError {
   readonly sent = false
 }
 
-/** The bytes are no RESP, or a reply passes a limit. The connection is closed; the outcome of the command is not known. */
+/**
+ * The bytes are no RESP, or a reply passes a limit. The connection is closed; the outcome of the command is not known.
+ */
 export class ProtocolError extends StoreError {
   readonly sent = true
 }

@@ -2,18 +2,17 @@
  * One socket, from its opening to its end. The commands written to it are known to it alone: a reply that comes late,
  * after a time-out or a reconnect, has no other link's command to be mistaken for.
  */
-import type { Socket } from 'node:net'
+import { connect as connectTcp, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 import { Deadline } from '../../stores/shared/deadline.ts'
 import { ConnectionLostError, ProtocolError, ReplyError } from './errors.ts'
 import type { LossReason } from './errors.ts'
 import { encode } from './encode.ts'
-import { Fifo } from './fifo.ts'
 import { shakeHands } from './handshake.ts'
 import type { ResolvedOptions } from './options.ts'
 import { Parser } from './parser.ts'
 import type { Pending } from './pending.ts'
 import type { Reply } from './reply.ts'
-import { openSocket } from './socket.ts'
 
 /** Who a link reports to. */
 export interface LinkOwner {
@@ -30,6 +29,11 @@ export interface LinkOwner {
 const MAX_DEPTH = 64
 /** Commands are joined up to about this size: V8 refuses a string of half a gigabyte. */
 const MAX_WRITE_BYTES = 1_048_576
+const READ_BYTES = 65_536
+/** First keep-alive probe after this long without traffic. */
+const KEEP_ALIVE_MS = 10_000
+/** How much may wait inside the socket before commands are held back, where they still count as unsent. */
+const WRITE_AHEAD_BYTES = 1_048_576
 
 export class Link {
   readonly #options: ResolvedOptions
@@ -236,4 +240,99 @@ export class Link {
     const fate = sent ? 'the command was sent, and whether it took effect is not known' : 'the command was not sent'
     return new ConnectionLostError(`Redis at ${host}:${port} ${what}: ${fate}`, { sent, reason, cause })
   }
+}
+
+/**
+ * TCP or TLS, keep-alive on, Nagle off. `onBytes` must be done with the bytes when it returns: the buffer is used
+ * again.
+ */
+function openSocket(options: ResolvedOptions, onOpen: () => void, onBytes: (bytes: Buffer) => void): Socket {
+  const target = {
+    host: options.host,
+    port: options.port,
+    noDelay: true,
+    keepAlive: true,
+    keepAliveInitialDelay: KEEP_ALIVE_MS,
+    writableHighWaterMark: WRITE_AHEAD_BYTES,
+  }
+  if (options.tls !== false) {
+    const socket = connectTls({ ...target, ...(options.tls === true ? {} : options.tls) })
+    // node:tls passes neither on to the socket it makes.
+    socket.setNoDelay(true)
+    socket.setKeepAlive(true, KEEP_ALIVE_MS)
+    socket.once('secureConnect', onOpen)
+    socket.on('data', onBytes)
+    return socket
+  }
+  const buffer = Buffer.allocUnsafeSlow(READ_BYTES)
+  const onread = {
+    buffer,
+    callback: (length: number): boolean => {
+      onBytes(buffer.subarray(0, length))
+      return true
+    },
+  }
+  const socket = connectTcp({ ...target, onread })
+  socket.once('connect', onOpen)
+  return socket
+}
+
+/** A first-in, first-out queue on a ring: an array's shift() moves every element once 50 000 commands are in flight. */
+export class Fifo<T> {
+  #ring: (T | undefined)[] = emptyRing<T>(64)
+  #mask = 63
+  #head = 0
+  #size = 0
+
+  get size(): number {
+    return this.#size
+  }
+
+  push(item: T): void {
+    if (this.#size > this.#mask) this.#grow()
+    this.#ring[(this.#head + this.#size) & this.#mask] = item
+    this.#size++
+  }
+
+  peek(): T | undefined {
+    return this.#ring[this.#head]
+  }
+
+  shift(): T | undefined {
+    if (this.#size === 0) return undefined
+    const item = this.#ring[this.#head]
+    this.#ring[this.#head] = undefined
+    this.#head = (this.#head + 1) & this.#mask
+    this.#size--
+    return item
+  }
+
+  /** Empties the queue and gives what was in it, oldest first. */
+  drain(): T[] {
+    const items = [...this]
+    this.#ring = emptyRing<T>(64)
+    this.#mask = 63
+    this.#head = 0
+    this.#size = 0
+    return items
+  }
+
+  *[Symbol.iterator](): IterableIterator<T> {
+    for (let index = 0; index < this.#size; index++) yield this.#ring[(this.#head + index) & this.#mask] as T
+  }
+
+  #grow(): void {
+    const length = this.#ring.length * 2
+    const ring = emptyRing<T>(length)
+    let index = 0
+    for (const item of this) ring[index++] = item
+    this.#ring = ring
+    this.#mask = length - 1
+    this.#head = 0
+  }
+}
+
+/** Filled, not only sized: V8 then keeps it as a plain array without holes. */
+function emptyRing<T>(length: number): (T | undefined)[] {
+  return Array.from({ length }, () => undefined)
 }

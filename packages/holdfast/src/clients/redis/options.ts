@@ -3,7 +3,10 @@ import { createSecureContext } from 'node:tls'
 import type { ConnectionOptions as TlsOptions } from 'node:tls'
 import { UsageError } from '../../contract/errors.ts'
 
-/** What a connection tells its owner. A callback that throws surfaces as an uncaught exception, and never harms the connection. */
+/**
+ * What a connection tells its owner. A callback that throws surfaces as an uncaught exception, and never harms the
+ * connection.
+ */
 export interface ConnectionEvents {
   /** The handshake is done and commands flow. */
   readonly onReady?: () => void
@@ -38,7 +41,9 @@ export interface ConnectionOptions {
   readonly backoffMinMs?: number
   /** 2 000; its cap. */
   readonly backoffMaxMs?: number
-  /** 'wait': an unsent command waits for a reconnect until its time-out. 'fail': it fails with the next failed attempt. */
+  /**
+   * 'wait': an unsent command waits for a reconnect until its time-out. 'fail': it fails with the next failed attempt.
+   */
   readonly offline?: 'wait' | 'fail'
   /** 10 000; how many commands may wait for a connection. */
   readonly queueLimit?: number
@@ -89,7 +94,9 @@ export function resolveOptions(given: ConnectionOptions): ResolvedOptions {
   return Object.freeze(options)
 }
 
-/** node:tls throws on a broken certificate or key while it connects: in a reconnect nobody would be there to catch it. */
+/**
+ * node:tls throws on a broken certificate or key while it connects: in a reconnect nobody would be there to catch it.
+ */
 function checkTls(tls: TlsOptions): void {
   try {
     createSecureContext(tls)

@@ -1,7 +1,9 @@
 /** A command that was given and not yet settled. */
 import type { Reply } from './reply.ts'
 
-/** Lives in the queue of unsent commands, then in the link that wrote it; never in two links, so it is never sent twice. */
+/**
+ * Lives in the queue of unsent commands, then in the link that wrote it; never in two links, so it is never sent twice.
+ */
 export interface Pending {
   /** Its bytes, until they are written. Empty from the start: it only waits for a connection. */
   text: string

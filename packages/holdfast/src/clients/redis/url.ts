@@ -1,4 +1,7 @@
-/** Reads `redis[s]://[user:pass@]host[:6379][/db]`. No error repeats any part of it: an unescaped password could be anywhere. */
+/**
+ * Reads `redis[s]://[user:pass@]host[:6379][/db]`. No error repeats any part of it: an unescaped password could be
+ * anywhere.
+ */
 import { UsageError } from '../../contract/errors.ts'
 import type { ConnectionOptions } from './options.ts'
 

@@ -32,7 +32,8 @@ function decode(call: Call, reply: JuteReader): unknown {
   try {
     return call.request.decode(reply)
   } catch (error) {
-    // The request took effect or not, nobody can read which; and the link is not to be trusted: the error goes on to it.
+    // The request took effect or not, nobody can read which; and the link is not to be trusted: the error goes on to
+    // it.
     if (error instanceof MalformedReplyError) {
       call.reject(unanswered('ConnectionLoss', call.request, true, 'the answer could not be read', error))
     }

@@ -1,4 +1,6 @@
-/** The requests under way: those not yet sent, those sent and unanswered, and what becomes of them when nobody answers. */
+/**
+ * The requests under way: those not yet sent, those sent and unanswered, and what becomes of them when nobody answers.
+ */
 import { MalformedReplyError } from './jute.ts'
 import { XID_MAX, XID_OFFSET } from './protocol.ts'
 import type { Request } from './requests.ts'

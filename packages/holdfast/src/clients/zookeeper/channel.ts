@@ -122,7 +122,8 @@ export class Channel {
         })
         confirmed = true
       } catch (error) {
-        // Unconfirmed: the server ends the session by itself once its time is over. Close has no better news than false.
+        // Unconfirmed: the server ends the session by itself once its time is over. Close has no better news than
+        // false.
         if (!(error instanceof StoreError)) throw error
       }
     }
@@ -145,7 +146,9 @@ export class Channel {
     const bytes = request.frame.length - 4
     if (bytes > this.#options.maxRequestBytes) {
       throw new UsageError(
-        `${request.name} ${request.path} is a request of ${bytes} bytes, allowed are ${this.#options.maxRequestBytes}: servers cut the link on larger ones unless their jute.maxbuffer and maxRequestBytes are raised`,
+        `${request.name} ${request.path} is a request of ${bytes} bytes, allowed are ` +
+          `${this.#options.maxRequestBytes}: servers cut the link on larger ones unless their jute.maxbuffer ` +
+          `and maxRequestBytes are raised`,
       )
     }
     const state = this.states.current

@@ -162,7 +162,10 @@ export class ZooKeeperClient {
     return this.#call(options, () => requests.sync(this.#chroot, path))
   }
 
-  /** Watches a node, or with `recursive` its whole subtree, until removed; 3.6 and later. Tells `gap` after each reconnect. */
+  /**
+   * Watches a node, or with `recursive` its whole subtree, until removed; 3.6 and later. Tells `gap` after each
+   * reconnect.
+   */
   addWatch(path: string, callback: WatchCallback, options?: RequestOptions & { recursive?: boolean }): Promise<void> {
     return this.#call(options, () => requests.addWatch(this.#chroot, path, options?.recursive ?? false, callback))
   }
@@ -190,7 +193,10 @@ export class ZooKeeperClient {
     }
   }
 
-  /** Ends the session, its timers and its connection; true: the server confirmed the end. Waits at most `timeoutMs` for that. */
+  /**
+   * Ends the session, its timers and its connection; true: the server confirmed the end. Waits at most `timeoutMs` for
+   * that.
+   */
   close(options?: RequestOptions & { readonly abandon?: boolean }): Promise<boolean> {
     const timeoutMs = requestTimeout(options?.timeoutMs, this.#requestTimeoutMs)
     return this.#channel.close(timeoutMs, options?.abandon ?? false)

@@ -1,4 +1,6 @@
-/** What can go wrong at a ZooKeeper client: the server's own error codes by name, and the outcomes that nobody knows. */
+/**
+ * What can go wrong at a ZooKeeper client: the server's own error codes by name, and the outcomes that nobody knows.
+ */
 import { StoreError, StoreUnreachableError } from '../../contract/errors.ts'
 
 const ERRNO_BY_KIND = {
@@ -56,7 +58,10 @@ interface AnswerDetail {
   readonly index?: number
 }
 
-/** The server answered a request with an error; it took no effect. `code` stays Holdfast's, the server's number is `errno`. */
+/**
+ * The server answered a request with an error; it took no effect. `code` stays Holdfast's, the server's number is
+ * `errno`.
+ */
 export class ZooKeeperError extends StoreError {
   readonly kind: ZooKeeperErrorKind
   readonly errno: number

@@ -1,4 +1,7 @@
-/** Cuts one connection's byte stream into frames. It lives and dies with its connection: a cut inside a frame can't shift the next one. */
+/**
+ * Cuts one connection's byte stream into frames. It lives and dies with its connection: a cut inside a frame can't
+ * shift the next one.
+ */
 import { MalformedReplyError } from './jute.ts'
 
 const HEADER_BYTES = 4
@@ -55,7 +58,8 @@ export class FrameReader {
     // No ZooKeeper frame is empty; a zero here is a misframed stream or something that is not ZooKeeper.
     if (length > 0 && length <= this.#maxFrameBytes) return length
     throw new MalformedReplyError(
-      `a frame of ${length} bytes arrived, allowed are 1 to ${this.#maxFrameBytes}: raise maxFrameBytes if a node really has that many children or bytes`,
+      `a frame of ${length} bytes arrived, allowed are 1 to ${this.#maxFrameBytes}: raise maxFrameBytes if a ` +
+        `node really has that many children or bytes`,
     )
   }
 }

@@ -74,7 +74,8 @@ export class JuteWriter {
 }
 
 const LENGTH_BYTES = 4
-// The lengths between the names are in it, too: one of 128 bytes or more is taken for what it is not, and costs a little.
+// The lengths between the names are in it, too: a length of 128 bytes or more does not look like ASCII, and costs a
+// little.
 // oxlint-disable-next-line no-control-regex
 const ASCII = /^[\u0000-\u007f]*$/
 

@@ -5,7 +5,7 @@ import { StoreError } from '../../contract/errors.ts'
 import { Deadline } from '../../stores/shared/deadline.ts'
 import { FrameReader } from './frames.ts'
 import { MalformedReplyError } from './jute.ts'
-import { type Address, describeAddress } from './servers.ts'
+import { type ServerAddress, describeAddress } from './servers.ts'
 
 export interface LinkOptions {
   readonly tls: ConnectionOptions | null
@@ -28,7 +28,7 @@ export class Link {
   readonly #attempt: Deadline
   #ended = false
 
-  constructor(address: Address, options: LinkOptions, events: LinkEvents) {
+  constructor(address: ServerAddress, options: LinkOptions, events: LinkEvents) {
     this.server = describeAddress(address)
     this.#events = events
     const frames = new FrameReader(options.maxFrameBytes)
@@ -93,7 +93,7 @@ export class Link {
   }
 }
 
-function tlsOptions(address: Address, tls: ConnectionOptions): ConnectionOptions {
+function tlsOptions(address: ServerAddress, tls: ConnectionOptions): ConnectionOptions {
   // A name goes into the handshake, an address must not (RFC 6066); the certificate is checked against either.
   return { ...(isIP(address.host) === 0 ? { servername: address.host } : {}), ...tls, ...address }
 }

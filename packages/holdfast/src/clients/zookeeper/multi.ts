@@ -23,7 +23,9 @@ export interface MultiResult {
 
 const ANY_VERSION = -1
 const NO_ERROR = 0
-/** What the server answers for the operations behind the one that failed: the cause only when there is no better one. */
+/**
+ * What the server answers for the operations behind the one that failed: the cause only when there is no better one.
+ */
 const NOT_REACHED = -2
 
 function writeOp(writer: JuteWriter, chroot: Chroot, op: MultiOp): void {

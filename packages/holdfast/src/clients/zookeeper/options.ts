@@ -4,7 +4,10 @@ import { UsageError } from '../../contract/errors.ts'
 import { type Heartbeat, PROOF_NEEDED } from './proof.ts'
 import { REQUEST_BYTES_MAX } from './protocol.ts'
 
-/** A proof of who this session is, such as scheme 'digest' and credential 'user:password'. Sent again on every reconnect. */
+/**
+ * A proof of who this session is, such as scheme 'digest' and credential 'user:password'. Sent again on every
+ * reconnect.
+ */
 export interface Identity {
   readonly scheme: string
   readonly credential: string | Uint8Array
@@ -15,7 +18,10 @@ export interface ZooKeeperClientOptions {
   readonly servers: readonly string[]
   /** The subtree this client is confined to. Default '/'. */
   readonly chroot?: string
-  /** The session time asked for; what counts is what the server grants (2 to 20 of its ticks). Default 30_000, 1 … 2^31 - 1. */
+  /**
+   * The session time asked for; what counts is what the server grants (2 to 20 of its ticks). Default 30_000, 1 … 2^31
+   * - 1.
+   */
   readonly sessionTimeoutMs?: number
   /** How long any request may take before it rejects. Default 5_000, 1 … 2^31 - 1. */
   readonly requestTimeoutMs?: number
@@ -24,9 +30,10 @@ export interface ZooKeeperClientOptions {
   /** True, or what node:tls takes (ca, cert, key, servername …). Default false. */
   readonly tls?: boolean | ConnectionOptions
   /**
-   * What keeps the session believed in. Default 'ping': any answer. 'sync': only answers the leader took part in (changes,
-   * sync, a reconnect), so that a follower cut off from its leader can't vouch for a session that the leader has ended.
-   * 'commit': only what a quorum committed, at the price of one empty transaction each third of a session time.
+   * What keeps the session believed in. Default 'ping': any answer. 'sync': only answers the leader took part in
+   * (changes, sync, a reconnect), so that a follower cut off from its leader can't vouch for a session that the leader
+   * has ended. 'commit': only what a quorum committed, at the price of one empty transaction each third of a session
+   * time.
    */
   readonly heartbeat?: Heartbeat
   /** Open a new session by itself after an expiry. Default false: `renew()` does. */

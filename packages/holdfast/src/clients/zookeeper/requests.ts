@@ -45,7 +45,9 @@ export interface CreateOptions {
   readonly mode?: CreateMode
   /** Default: everybody may do everything. */
   readonly acl?: readonly Acl[]
-  /** For the ttl modes only: 1 to 2^40 - 1 ms without a change and without children, then the server deletes the node. */
+  /**
+   * For the ttl modes only: 1 to 2^40 - 1 ms without a change and without children, then the server deletes the node.
+   */
   readonly ttlMs?: number
 }
 

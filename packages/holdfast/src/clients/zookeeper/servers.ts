@@ -2,7 +2,7 @@
 import { UsageError } from '../../contract/errors.ts'
 import { backoffMs } from '../../stores/shared/backoff.ts'
 
-export interface Address {
+export interface ServerAddress {
   readonly host: string
   readonly port: number
 }
@@ -10,7 +10,7 @@ export interface Address {
 const DEFAULT_PORT = 2_181
 const FIRST_BACKOFF_MS = 50
 
-export function parseAddress(server: string): Address {
+export function parseAddress(server: string): ServerAddress {
   const match = /^(?:\[([0-9a-fA-F:.%\w]+)\]|([^\s:/[\]]+))(?::(\d{1,5}))?$/.exec(server)
   const host = match?.[1] ?? match?.[2]
   const port = match?.[3] === undefined ? DEFAULT_PORT : Number(match[3])
@@ -20,12 +20,12 @@ export function parseAddress(server: string): Address {
   return { host, port }
 }
 
-export function describeAddress(address: Address): string {
+export function describeAddress(address: ServerAddress): string {
   return address.host.includes(':') ? `[${address.host}]:${address.port}` : `${address.host}:${address.port}`
 }
 
 export class Servers {
-  readonly #addresses: readonly Address[]
+  readonly #addresses: readonly ServerAddress[]
   readonly #random: () => number
   #at = 0
   #failures = 0
@@ -36,7 +36,7 @@ export class Servers {
     // Shuffled, so that the clients of one configuration spread over the ensemble.
     for (let i = addresses.length - 1; i > 0; i--) {
       const j = Math.floor(random() * (i + 1))
-      const [a, b] = [addresses[i] as Address, addresses[j] as Address]
+      const [a, b] = [addresses[i] as ServerAddress, addresses[j] as ServerAddress]
       addresses[i] = b
       addresses[j] = a
     }
@@ -48,8 +48,8 @@ export class Servers {
     return this.#addresses.length
   }
 
-  next(): Address {
-    const address = this.#addresses[this.#at % this.count] as Address
+  next(): ServerAddress {
+    const address = this.#addresses[this.#at % this.count] as ServerAddress
     this.#at++
     return address
   }
@@ -59,7 +59,10 @@ export class Servers {
     this.#failures = 0
   }
 
-  /** A link failed. How long to wait before the next one: not at all until each server had its turn, then longer each round. */
+  /**
+   * A link failed. How long to wait before the next one: not at all until each server had its turn, then longer each
+   * round.
+   */
   failed(capMs: number): number {
     this.#failures++
     if (this.#failures % this.count !== 0) return 0

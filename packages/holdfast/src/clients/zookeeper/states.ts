@@ -2,8 +2,8 @@
 
 /**
  * `idle`: nothing was asked yet. `connecting`: no session yet. `connected`: a server answers for the session.
- * `disconnected`: the session may live on, nobody answers for it. `expired`: it is over, by the server's word or the own clock.
- * `authFailed`, `closed`: the end.
+ * `disconnected`: the session may live on, nobody answers for it. `expired`: it is over, by the server's word or the
+ * own clock. `authFailed`, `closed`: the end.
  */
 export type ClientState = 'idle' | 'connecting' | 'connected' | 'disconnected' | 'expired' | 'authFailed' | 'closed'
 

@@ -1,4 +1,7 @@
-/** The watches a session has armed: who is told of what, what is armed again after a reconnect, and who is told that a watch is gone. */
+/**
+ * The watches a session has armed: who is told of what, what is armed again after a reconnect, and who is told that a
+ * watch is gone.
+ */
 import type { Chroot } from './chroot.ts'
 import { JuteWriter } from './jute.ts'
 import { Op, Xid } from './protocol.ts'

@@ -9,7 +9,10 @@ interface Seen {
   readonly place: string
 }
 
-/** Each resource has a cell, `fence:` and its name: names may have 506 bytes. It is compared and set, so the newest wins everywhere. */
+/**
+ * Each resource has a cell, `fence:` and its name: names may have 506 bytes. It is compared and set, so the newest wins
+ * everywhere.
+ */
 export function cellMemory(hf: Pick<Holdfast, 'cell'>): Remember {
   return async (resource: string, proof: Proof) => {
     const cell = hf.cell<Seen>(`fence:${resource}`)

@@ -1,7 +1,8 @@
 /**
- * The newest token of each resource that this process has seen, and who is at work under it. A check before the work is not
- * enough: A passes and works slowly; its lease ends; B passes, writes, and is overwritten by A. So B is remembered at once,
- * which shuts the gate behind A, and begins when A's requests have been answered. B waits for that for `waitMs` at most.
+ * The newest token of each resource that this process has seen, and who is at work under it. A check before the work is
+ * not enough: A passes and works slowly; its lease ends; B passes, writes, and is overwritten by A. So B is remembered
+ * at once, which shuts the gate behind A, and begins when A's requests have been answered. B waits for that for
+ * `waitMs` at most.
  */
 import { system } from '../../system.ts'
 import { type Proof, staleToken } from '../proof.ts'

@@ -17,19 +17,30 @@ import {
   unnamedProblem,
 } from './problem.ts'
 
-/** Remembers newest tokens beyond this process: resolves for the newest, rejects with StaleTokenError for an older one. */
+/**
+ * Remembers newest tokens beyond this process: resolves for the newest, rejects with StaleTokenError for an older one.
+ */
 export type Remember = (resource: string, proof: Proof) => Promise<unknown>
 
 export interface HttpGuardOptions<R extends WithHeaders> {
   /** What a request is about, such as 'stock:42'. One thing must always have one name, whatever its URL looks like. */
   readonly resource: (request: R, proof: Proof) => string
-  /** A memory that other processes share, and that outlives this one: `cellMemory(hf)`, or the check of another guard. Default none. */
+  /**
+   * A memory that other processes share, and that outlives this one: `cellMemory(hf)`, or the check of another guard.
+   * Default none.
+   */
   readonly memory?: Remember
   /** Whether a request without a token is refused (428) or let through unchecked. Default true. */
   readonly required?: boolean
-  /** How many resources this process remembers; what was used longest ago is forgotten. Default 100 000; 1 to 10 000 000. */
+  /**
+   * How many resources this process remembers; what was used longest ago is forgotten. Default 100 000; 1 to 10 000
+   * 000.
+   */
   readonly resourcesMax?: number
-  /** How long a request waits while an older holder's are still at work; then it is refused (503). Default 30 000; Infinity waits on. */
+  /**
+   * How long a request waits while an older holder's are still at work; then it is refused (503). Default 30 000;
+   * Infinity waits on.
+   */
   readonly waitMs?: number
   /**
    * A request that is still at work after this long keeps newer holders waiting no more: what it writes later may come
@@ -54,9 +65,14 @@ export interface FastifyAnswer {
   send(text: string): unknown
 }
 
-/** Each form refuses with a problem document: 409 stale, 400 malformed, 428 missing, 503 when the memory is out of reach or an older holder is still at work. */
+/**
+ * Each form refuses with a problem document: 409 stale, 400 malformed, 428 missing, 503 when the memory is out of reach
+ * or an older holder is still at work.
+ */
 export interface HttpGuard<R extends WithHeaders> {
-  /** For node:http: the request's turn lasts until it is answered and the promise of the handler, if any, has settled. */
+  /**
+   * For node:http: the request's turn lasts until it is answered and the promise of the handler, if any, has settled.
+   */
   node<S extends ServerAnswer>(
     handler: (request: R, response: S) => unknown,
   ): (request: R, response: S) => Promise<void>

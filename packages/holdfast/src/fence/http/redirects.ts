@@ -11,7 +11,8 @@ const OF_BODY = ['content-encoding', 'content-language', 'content-location', 'co
 export async function fetchAt(input: string | URL | Request, init: RequestInit, name: string): Promise<Response> {
   const given = input instanceof Request ? input : null
   if ((init.redirect ?? given?.redirect ?? 'follow') !== 'follow') return fetch(input, init)
-  // A body can be read once. What was given as a value can be sent again, and so can the body of a Request, by a copy of it.
+  // A body can be read once. What was given as a value can be sent again, and so can the body of a Request, by a copy
+  // of it.
   const spare = given === null || given.body === null || (init.body ?? null) !== null ? null : given.clone()
   const headers = new Headers(init.headers)
   let response = await fetch(input, { ...init, redirect: 'manual' })

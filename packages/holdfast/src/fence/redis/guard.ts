@@ -28,7 +28,9 @@ export type GuardedScript = (
 ) => Promise<unknown>
 
 export interface RedisGuard {
-  /** Lets the newest token pass and remembers it; throws StaleTokenError for an older one. For what is about to be read. */
+  /**
+   * Lets the newest token pass and remembers it; throws StaleTokenError for an older one. For what is about to be read.
+   */
   check(resource: string, held: Held | Proof): Promise<void>
   /** Checks and runs one command on one key, in one step: `['SET', key, value]`, `['DEL', key]`, `['GET', key]`. */
   call(resource: string, held: Held | Proof, command: RedisCommand): Promise<unknown>
@@ -36,15 +38,18 @@ export interface RedisGuard {
   script(lua: string): GuardedScript
   /** The key that remembers the newest token of a resource: for a script of your own that begins with `fenceLua`. */
   key(resource: string): string
-  /** Forgets a resource: when it is gone for good, or before its line moves to another store, whose tokens may be lower. */
+  /**
+   * Forgets a resource: when it is gone for good, or before its line moves to another store, whose tokens may be lower.
+   */
   forget(resource: string): Promise<void>
   /** Closes the connection, if the guard made it. */
   close(): Promise<void>
 }
 
 /**
- * For a script that you run yourself: begins it with a function `holdfast_fence(key, token, place)`, which gives nil when the
- * token may act, else the newest token. `return redis.error_reply('HFSTALE ' .. newest)` is then read by `staleReply`.
+ * For a script that you run yourself: begins it with a function `holdfast_fence(key, token, place)`, which gives nil
+ * when the token may act, else the newest token. `return redis.error_reply('HFSTALE ' .. newest)` is then read by
+ * `staleReply`.
  */
 export const fenceLua: string = FENCE
 
@@ -85,8 +90,8 @@ class LuaGuard implements RedisGuard {
   }
 
   /**
-   * On a cluster the guard's key must live with the keys that it guards: a resource that names a hash tag, `{42}:stock`, is
-   * kept under that tag, any other is a tag itself. The two forms never make the same key.
+   * On a cluster the guard's key must live with the keys that it guards: a resource that names a hash tag,
+   * `{42}:stock`, is kept under that tag, any other is a tag itself. The two forms never make the same key.
    */
   key(resource: string): string {
     checkName('a resource', resource)
@@ -124,7 +129,9 @@ class LuaGuard implements RedisGuard {
   }
 }
 
-/** The refusal behind a reply `HFSTALE` of a script of your own, whichever client read it; null: it is another error. */
+/**
+ * The refusal behind a reply `HFSTALE` of a script of your own, whichever client read it; null: it is another error.
+ */
 export function staleReply(error: unknown, resource: string, held: Held | Proof): StaleTokenError | null {
   const match = /^HFSTALE (\d+)/.exec(replyOf(error) ?? '')
   return match === null ? null : staleToken(resource, proofOf(held), BigInt(match[1] as string))

@@ -1,19 +1,24 @@
 /** What a database's refusal means to the transaction that a guard is part of. */
 import { HoldfastError, StoreError } from '../../contract/errors.ts'
 
-/** The database ended or blocked the transaction because of another one. Roll back and run the whole transaction again. */
+/**
+ * The database ended or blocked the transaction because of another one. Roll back and run the whole transaction again.
+ */
 export class TransactionConflictError extends HoldfastError {
   readonly code = 'HF_CONFLICT'
 }
 
 /**
- * PostgreSQL: serialization failure (at REPEATABLE READ and above: a newer check was committed since the snapshot), deadlock,
- * lock time-out. MySQL: deadlock, lock time-out; MariaDB: changed since the snapshot. SQLite: another connection writes.
+ * PostgreSQL: serialization failure (at REPEATABLE READ and above: a newer check was committed since the snapshot),
+ * deadlock, lock time-out. MySQL: deadlock, lock time-out; MariaDB: changed since the snapshot. SQLite: another
+ * connection writes.
  */
 const CONFLICTS = new Set(['40001', '40P01', '55P03', '1213', '1205', '1020', '5', '6'])
 const MISSING = new Set(['42P01', '1146'])
 
-/** Conflicts and a missing table are told as such; all else is between the caller and the client, and stays as it is. */
+/**
+ * Conflicts and a missing table are told as such; all else is between the caller and the client, and stays as it is.
+ */
 export function translated(error: unknown, table: string, line?: string): unknown {
   const code = codeOf(error)
   const detail = { ...(line === undefined ? {} : { line }), cause: error }
@@ -26,7 +31,8 @@ export function translated(error: unknown, table: string, line?: string): unknow
   }
   if (MISSING.has(code) || /^no such table\b/.test(text)) {
     return new StoreError(
-      `the guard's table ${JSON.stringify(table)} is missing: await guard.setup(db), or run the SQL of guard.migration()`,
+      `the guard's table ${JSON.stringify(table)} is missing: await guard.setup(db), or run the SQL of ` +
+        `guard.migration()`,
       detail,
     )
   }

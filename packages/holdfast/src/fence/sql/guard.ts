@@ -27,13 +27,16 @@ export interface SqlGuardOptions {
 
 export interface SqlGuard {
   /**
-   * Lets the newest token pass and remembers it; throws StaleTokenError for an older one. Others that check this resource
-   * wait until the transaction ends. Call it first in the transaction: what was read before it may be out of date.
+   * Lets the newest token pass and remembers it; throws StaleTokenError for an older one. Others that check this
+   * resource wait until the transaction ends. Call it first in the transaction: what was read before it may be out of
+   * date.
    */
   check(tx: SqlTransaction, resource: string, held: Held | Proof): Promise<void>
   /** The same at once, for a transaction of SQLite that can't wait for a promise. */
   checkSync(tx: SqliteDatabase, resource: string, held: Held | Proof): void
-  /** Forgets a resource: when it is gone for good, or before its line moves to another store, whose tokens may be lower. */
+  /**
+   * Forgets a resource: when it is gone for good, or before its line moves to another store, whose tokens may be lower.
+   */
   forget(tx: SqlTransaction, resource: string): Promise<void>
   /** Makes the table if it is missing. Takes what `check` takes, or a pool. */
   setup(db: SqlTransaction): Promise<void>
@@ -116,7 +119,8 @@ function clientOf(tx: SqlTransaction): Client {
     if ('prepare' in tx && typeof tx.prepare === 'function') return bound('sqlite', sqlite, tx)
   }
   throw new UsageError(
-    `a guard needs a pg client, a postgres.js transaction, a mysql2/promise connection or a SQLite database, given ${shown(tx)}`,
+    `a guard needs a pg client, a postgres.js transaction, a mysql2/promise connection or a SQLite database, ` +
+      `given ${shown(tx)}`,
   )
 }
 

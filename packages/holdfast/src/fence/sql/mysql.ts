@@ -15,8 +15,9 @@ function create(table: string): string {
 }
 
 /**
- * Inserts the row or locks the one that is there, and never lowers it. An UPDATE that finds no row would lock the gap, and
- * two that then insert into it would deadlock; this locks a record only. `place` comes first: it looks at the old token.
+ * Inserts the row or locks the one that is there, and never lowers it. An UPDATE that finds no row would lock the gap,
+ * and two that then insert into it would deadlock; this locks a record only. `place` comes first: it looks at the old
+ * token.
  */
 const remember = (table: string): string => `INSERT INTO ${table} (resource, token, place) VALUES (?, ?, ?)
 ON DUPLICATE KEY UPDATE place = IF(token < VALUES(token), VALUES(place), place), token = GREATEST(token, VALUES(token))`

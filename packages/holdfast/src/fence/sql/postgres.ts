@@ -13,9 +13,9 @@ function create(table: string): string {
 }
 
 /**
- * One statement compares and remembers. It locks the row whatever it finds, and after waiting for another transaction it
- * compares with what that one committed: two checks of one resource never pass each other. At REPEATABLE READ and above
- * the wait ends with a serialization failure instead.
+ * One statement compares and remembers. It locks the row whatever it finds, and after waiting for another transaction
+ * it compares with what that one committed: two checks of one resource never pass each other. At REPEATABLE READ and
+ * above the wait ends with a serialization failure instead.
  */
 const remember = (
   table: string,
@@ -42,8 +42,8 @@ async function forget(tx: Transaction, table: string, resource: string): Promise
 }
 
 /**
- * Two processes make the table at the same moment, and IF NOT EXISTS has seen none: one of them trips over what the other has committed
- * meanwhile. Over its type, the relation itself, or its entry in a catalogue.
+ * Two processes make the table at the same moment, and IF NOT EXISTS has seen none: one of them trips over what the
+ * other has committed meanwhile. Over its type, the relation itself, or its entry in a catalogue.
  */
 const TRIPPED = new Set(['42710', '42P07', '23505'])
 
@@ -56,7 +56,10 @@ async function setUp(tx: Transaction, table: string): Promise<void> {
   }
 }
 
-/** A savepoint can be made only inside a transaction. It is let go before anything is written, and so costs no subtransaction. */
+/**
+ * A savepoint can be made only inside a transaction. It is let go before anything is written, and so costs no
+ * subtransaction.
+ */
 async function assertTransaction(tx: Transaction): Promise<void> {
   try {
     await ask(tx, 'SAVEPOINT holdfast_fence; RELEASE SAVEPOINT holdfast_fence', [])

@@ -7,10 +7,16 @@ import type { Part } from './part.ts'
 export const sqlite: Part<SqliteDatabase, void> = { create, check, forget, setUp }
 
 function create(table: string): string {
-  return `CREATE TABLE IF NOT EXISTS ${table} (resource BLOB PRIMARY KEY, token INTEGER NOT NULL, place TEXT NOT NULL) WITHOUT ROWID`
+  return (
+    `CREATE TABLE IF NOT EXISTS ${table} (resource BLOB PRIMARY KEY, token INTEGER NOT NULL, place TEXT NOT NULL) ` +
+    `WITHOUT ROWID`
+  )
 }
 
-/** Tokens come and go as text: no client's way with big integers matters. The write lock that it takes lasts until the commit. */
+/**
+ * Tokens come and go as text: no client's way with big integers matters. The write lock that it takes lasts until the
+ * commit.
+ */
 const remember = (
   table: string,
 ): string => `INSERT INTO ${table} AS old (resource, token, place) VALUES (CAST(? AS BLOB), CAST(? AS INTEGER), ?)

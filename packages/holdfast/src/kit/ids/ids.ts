@@ -17,7 +17,9 @@ export interface Ids extends AsyncDisposable {
   readonly worker: number | null
   /** Until the bits for the time run out. */
   readonly yearsLeft: number
-  /** The next id. Waits only when it must: for a worker's slot, for the store once in a while, for the next millisecond. */
+  /**
+   * The next id. Waits only when it must: for a worker's slot, for the store once in a while, for the next millisecond.
+   */
   next(): Promise<bigint>
   /** The next id in decimal: JSON and JavaScript numbers can't carry 64 bits. */
   nextString(): Promise<string>

@@ -1,4 +1,6 @@
-/** How an id is made up: milliseconds since an epoch, the worker, and a number within the millisecond. 63 bits at most. */
+/**
+ * How an id is made up: milliseconds since an epoch, the worker, and a number within the millisecond. 63 bits at most.
+ */
 import { checkKeys, checkWhole, shown } from '../../contract/check.ts'
 import { UsageError } from '../../contract/errors.ts'
 

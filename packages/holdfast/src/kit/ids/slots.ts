@@ -44,7 +44,8 @@ export class Slots {
     }
     const all = 2 ** this.#layout.workerBits
     throw new AcquireTimeoutError(
-      `ids ${JSON.stringify(this.#name)}: all ${all} workers are in use, or were used by a clock far ahead of this one; take more workerBits under a new name`,
+      `ids ${JSON.stringify(this.#name)}: all ${all} workers are in use, or were used by a clock far ahead of ` +
+        `this one; take more workerBits under a new name`,
       { line: this.#name },
     )
   }

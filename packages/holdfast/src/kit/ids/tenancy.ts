@@ -2,9 +2,9 @@
  * The right of one process to make ids as one worker, up to a horizon that is stored before it is used.
  *
  * That ids never repeat rests on the horizon alone, not on the lease and not on any clock. A writes horizon h and makes
- * ids for times up to h. A is stopped; its lease lapses; B takes the slot, reads h, and begins beyond it. A wakes up and
- * may still make what it has room for up to h: none of that is B's. To go beyond h, A must write to a cell that B has
- * changed since, and is refused. The lease is what keeps A and B from taking turns at one slot in this way.
+ * ids for times up to h. A is stopped; its lease lapses; B takes the slot, reads h, and begins beyond it. A wakes up
+ * and may still make what it has room for up to h: none of that is B's. To go beyond h, A must write to a cell that B
+ * has changed since, and is refused. The lease is what keeps A and B from taking turns at one slot in this way.
  */
 import { diagnostics } from '../../contract/events.ts'
 import { OutcomeUnknownError } from '../../contract/errors.ts'
@@ -17,7 +17,10 @@ export interface Horizon {
   readonly untilMs: number
 }
 
-/** How far a horizon reaches: at first little, so that a process that ends soon leaves a small gap, then twice as far each time. */
+/**
+ * How far a horizon reaches: at first little, so that a process that ends soon leaves a small gap, then twice as far
+ * each time.
+ */
 export const FIRST_MS = 1_000
 const MOST_MS = 10_000
 
@@ -89,7 +92,9 @@ export class Tenancy {
     }
   }
 
-  /** Gives the slot back. Nothing was made for times after `usedMs`, so that the next one need not begin at the horizon. */
+  /**
+   * Gives the slot back. Nothing was made for times after `usedMs`, so that the next one need not begin at the horizon.
+   */
   async end(usedMs: number): Promise<void> {
     try {
       if (this.#extending !== null) await this.#extending

@@ -9,7 +9,7 @@ import { pause } from '../pause.ts'
 import { CellBuckets } from './cell-buckets.ts'
 import { checkCost, type LimiterSettings, resolveTake, type TakeOptions } from './options.ts'
 import { Reserves } from './reserves.ts'
-import { Turns } from './turns.ts'
+import { SerialTakes } from './serial.ts'
 
 /** What became of a wish to take. */
 export interface Outcome {
@@ -34,7 +34,9 @@ export interface Limiter {
   readonly burst: number
   /** Takes `cost` (default 1; 1 to `burst`) of the key, if there is enough. */
   take(key: string, cost?: number): Promise<Outcome>
-  /** Waits until it has taken. AcquireTimeoutError at once when `waitMs` can't be enough. In order within this process. */
+  /**
+   * Waits until it has taken. AcquireTimeoutError at once when `waitMs` can't be enough. In order within this process.
+   */
   acquire(key: string, options?: TakeOptions): Promise<Outcome>
   /** How it stands, without taking: whether one could be taken, and when. */
   look(key: string): Promise<Outcome>
@@ -62,7 +64,7 @@ export class StoreLimiter implements Limiter {
   readonly #prefix: string
   readonly #take: (key: string, demand: Demand) => Taken | Promise<Taken>
   readonly #reserves: Reserves | null
-  readonly #turns: Turns
+  readonly #turns: SerialTakes
   readonly #names = new Map<string, string>()
   #downUntilMs = Number.NEGATIVE_INFINITY
 
@@ -84,7 +86,7 @@ export class StoreLimiter implements Limiter {
     const { batch } = settings
     const ask = async (key: string, cost: number): Promise<Taken> => this.#take(key, this.#demand(cost))
     this.#reserves = batch === null ? null : new Reserves(runtime, settings, batch, ask)
-    this.#turns = new Turns(runtime)
+    this.#turns = new SerialTakes(runtime)
   }
 
   get limit(): number {
@@ -197,7 +199,9 @@ export class StoreLimiter implements Limiter {
     return cost === 1 ? demand : { ...demand, cost }
   }
 
-  /** The name of the key's bucket. To check, join and hash a string anew for each take cost as much as the rest of it. */
+  /**
+   * The name of the key's bucket. To check, join and hash a string anew for each take cost as much as the rest of it.
+   */
   #keyOf(key: string): string {
     const known = this.#names.get(key)
     if (known !== undefined) return known

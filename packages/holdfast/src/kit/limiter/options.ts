@@ -12,7 +12,10 @@ export interface LimiterOptions {
   readonly burst?: number
   /** Shuts a key that goes on asking. Default: never. Not together with `batch`. */
   readonly penalty?: Penalty
-  /** While the store is silent or refuses to count: 'closed' (default) rejects with its StoreError, 'open' lets all through, uncounted. */
+  /**
+   * While the store is silent or refuses to count: 'closed' (default) rejects with its StoreError, 'open' lets all
+   * through, uncounted.
+   */
   readonly whenDown?: 'open' | 'closed'
   /** For very hot keys: takes many at once and hands them out in this process. Default: each take asks the store. */
   readonly batch?: Batch
@@ -62,7 +65,8 @@ export function resolveLimiter(options: LimiterOptions): LimiterSettings {
   if (burst * unit > Number.MAX_SAFE_INTEGER) {
     const most = Math.floor(Number.MAX_SAFE_INTEGER / unit)
     throw new UsageError(
-      `burst must be at most ${most} for ${limit} in ${perMs} ms, or it can't be counted exactly, given ${burst}; round limit, or take a shorter period`,
+      `burst must be at most ${most} for ${limit} in ${perMs} ms, or it can't be counted exactly, given ` +
+        `${burst}; round limit, or take a shorter period`,
     )
   }
   const shutAfter = penalty?.after ?? 0

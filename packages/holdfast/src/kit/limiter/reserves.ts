@@ -1,8 +1,9 @@
 /**
  * Takes from the store many at a time and hands them out in this process: for very hot keys.
  * What is handed out has been taken before, so the limit holds; only the time of use moves: by `holdMs` at most, and by
- * the time that the store takes to answer. In any span of time s at most `burst + limit * (s + holdMs + answer) / perMs`
- * are let through, by all processes together, and each process leaves up to `size` unused, which are lost to all.
+ * the time that the store takes to answer. In any span of time s at most `burst + limit * (s + holdMs + answer) /
+ * perMs` are let through, by all processes together, and each process leaves up to `size` unused, which are lost to
+ * all.
  */
 import type { Runtime } from '../../contract/runtime.ts'
 import type { Taken } from '../../contract/driver.ts'
@@ -102,7 +103,8 @@ export class Reserves {
     if (sentAt >= reserve.untilMs) reserve.tokens = 0
     const first = (reserve.callers[0] as Caller).cost - reserve.tokens
     const wanted = Math.min(sum(reserve.callers) - reserve.tokens, this.#settings.burst)
-    // A batch that is lost before it comes helps nobody, and is taken from all: a slow store is asked for what is needed.
+    // A batch that is lost before it comes helps nobody, and is taken from all: a slow store is asked for what is
+    // needed.
     let asked = this.#isSlow ? wanted : Math.max(wanted, this.#size)
     let taken = await this.#ask(key, asked)
     if (!taken.taken && taken.left >= first) {

@@ -142,7 +142,8 @@ function readField(field: Field, text: string, whole: string): Set<number> {
     const step = match?.[3] === undefined ? 1 : Number(match[3])
     if (match === null || from === null || to === null || from > to || step < 1 || (match[1] === '*' && match[2])) {
       throw new UsageError(
-        `the ${field.name} of cron must be ${field.min} to ${field.max}, a range, a list or a step, given ${shown(part)} in ${shown(whole)}`,
+        `the ${field.name} of cron must be ${field.min} to ${field.max}, a range, a list or a step, given ` +
+          `${shown(part)} in ${shown(whole)}`,
       )
     }
     for (let value = from; value <= to; value += step) values.add(value)

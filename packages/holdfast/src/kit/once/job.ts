@@ -1,6 +1,6 @@
 /**
- * A job that runs once per period, whoever comes. What decides is a cell with the period that was run last: it is written
- * before the work begins, so that a period is never run twice, also when the process that ran it has died.
+ * A job that runs once per period, whoever comes. What decides is a cell with the period that was run last: it is
+ * written before the work begins, so that a period is never run twice, also when the process that ran it has died.
  */
 import { checkName } from '../../contract/check.ts'
 import type { Core } from '../../acquire/core.ts'
@@ -13,8 +13,8 @@ import { mutex } from '../../locks/mutex.ts'
 
 /** What is known of a run. Times are milliseconds since 1970, by the clock of the process that ran it. */
 export interface JobRun {
-  /** The beginning of the period it was for. */
-  readonly periodMs: number
+  /** When it was due: the beginning of the period it was for. */
+  readonly dueMs: number
   readonly startedMs: number
   /** null: it runs, or its process died. */
   readonly endedMs: number | null
@@ -27,7 +27,8 @@ export interface JobRun {
 /** What the work is given. */
 export interface JobWork {
   readonly held: Held
-  readonly periodMs: number
+  /** When it was due: the beginning of the period it runs for. */
+  readonly dueMs: number
   /** Aborts when the lock under the job is lost. */
   readonly signal: AbortSignal
 }
@@ -79,7 +80,7 @@ export class Job {
   }
 
   /** Runs the work if nobody has run it for this period or a later one. */
-  async attempt(periodMs: number, options: AttemptOptions, work: (work: JobWork) => unknown): Promise<Attempted> {
+  async attempt(dueMs: number, options: AttemptOptions, work: (work: JobWork) => unknown): Promise<Attempted> {
     const held = await this.#hold(options)
     if (held === null) return 'busy'
     try {
@@ -87,14 +88,14 @@ export class Job {
       const { rerun, untilMs, id = runtime.randomId() } = options
       const { value: last, version } = await this.#cell.read()
       this.#checkClock(untilMs, last)
-      // Nobody holds the lock but us: a run of this period without an end belongs to a process that died, or it is our own:
-      // written down, and the answer was lost.
-      const isOpen = last === undefined || last.periodMs < periodMs
-      const isOurs = last?.periodMs === periodMs && last.id === id
-      const isDead = last?.periodMs === periodMs && last.endedMs === null
+      // Nobody holds the lock but us: a run of this period without an end belongs to a process that died, or it is our
+      // own: written down, and the answer was lost.
+      const isOpen = last === undefined || last.dueMs < dueMs
+      const isOurs = last?.dueMs === dueMs && last.id === id
+      const isDead = last?.dueMs === dueMs && last.endedMs === null
       if (!isOpen && !isOurs && !(rerun && isDead)) return 'run by others'
       const run: StoredRun = {
-        periodMs,
+        dueMs,
         startedMs: runtime.wallNow(),
         endedMs: null,
         ok: null,
@@ -127,15 +128,18 @@ export class Job {
   }
 
   /**
-   * A host whose clock is a day ahead runs tomorrow's period, and the job is silent everywhere until tomorrow. Which of the
-   * two clocks is wrong nobody can know here, and to run would be to run twice if it is this one: so it is said aloud.
+   * A host whose clock is a day ahead runs tomorrow's period, and the job is silent everywhere until tomorrow. Which of
+   * the two clocks is wrong nobody can know here, and to run would be to run twice if it is this one: so it is said
+   * aloud.
    */
   #checkClock(untilMs: number, last: JobRun | undefined): void {
-    if (last === undefined || last.periodMs <= untilMs) return
-    const aheadMs = last.periodMs - this.#core.runtime.wallNow()
+    if (last === undefined || last.dueMs <= untilMs) return
+    const aheadMs = last.dueMs - this.#core.runtime.wallNow()
     const seconds = Math.ceil(aheadMs / 1_000)
     throw new ClockError(
-      `job ${JSON.stringify(this.name)} is not run: ${last.host} (pid ${last.pid}) has run a period that begins in ${seconds} s by the clock of this host. Set the clock that is wrong; to run the job before then, remove the cell ${JSON.stringify(this.#key)}`,
+      `job ${JSON.stringify(this.name)} is not run: ${last.host} (pid ${last.pid}) has run a period that begins ` +
+        `in ${seconds} s by the clock of this host. Set the clock that is wrong; to run the job before then, ` +
+        `remove the cell ${JSON.stringify(this.#key)}`,
       { line: this.#key },
     )
   }
@@ -143,7 +147,7 @@ export class Job {
   async #run(run: StoredRun, version: bigint, held: Held, work: (work: JobWork) => unknown): Promise<void> {
     let ok = false
     try {
-      await work({ held, periodMs: run.periodMs, signal: held.signal })
+      await work({ held, dueMs: run.dueMs, signal: held.signal })
       ok = true
     } finally {
       const ended: StoredRun = { ...run, endedMs: this.#core.runtime.wallNow(), ok }

@@ -18,8 +18,9 @@ export interface OnceOptions extends LockOptions {
   /** Five fields as in a crontab, or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. */
   readonly cron?: string
   /**
-   * Where the clock of `cron` hangs, such as 'Europe/Berlin'. Default 'UTC'. A time that the clock shows twice counts the
-   * first time only, unless the hour is `*` or a step of it; one that is skipped comes as much later as the clock is put forward.
+   * Where the clock of `cron` hangs, such as 'Europe/Berlin'. Default 'UTC'. A time that the clock shows twice counts
+   * the first time only, unless the hour is `*` or a step of it; one that is skipped comes as much later as the clock
+   * is put forward.
    */
   readonly timeZone?: string
   readonly run: (work: JobWork) => unknown
@@ -140,7 +141,7 @@ export class ScheduledOnce implements Once {
       this.#arm()
       return
     }
-    const periodMs = this.#nextMs
+    const dueMs = this.#nextMs
     this.#nextMs = nextMs
     if (this.#running === null) this.#begin(periodMs)
     // The store is away or slow since the period before: that must not cost this one, too.
@@ -160,9 +161,9 @@ export class ScheduledOnce implements Once {
   }
 
   /** Until the period has been run, by anybody, or is over. Never rejects: nobody awaits it. */
-  async #run(periodMs: number): Promise<void> {
+  async #run(dueMs: number): Promise<void> {
     const { runtime } = this.#core
-    const untilMs = this.#next(periodMs)
+    const untilMs = this.#next(dueMs)
     const endsAt = runtime.now() + Math.max(0, untilMs - runtime.wallNow())
     const id = runtime.randomId()
     let retryMs = RETRY_MS_MIN
@@ -182,7 +183,7 @@ export class ScheduledOnce implements Once {
         const waitMs = Math.max(1, endsAt - runtime.now())
         const { rerun = false } = this.#options
         const signal = this.#stop.signal
-        await this.#job.attempt(periodMs, { rerun, untilMs, waitMs, signal, id }, work)
+        await this.#job.attempt(dueMs, { rerun, untilMs, waitMs, signal, id }, work)
         return
       } catch (error) {
         if (this.#stopped && !began) return

@@ -1,6 +1,6 @@
 /**
- * What clocks show in a time zone, by the zones that the JavaScript engine knows. Twice a year, in many zones, an hour is
- * shown twice or not at all.
+ * What clocks show in a time zone, by the zones that the JavaScript engine knows. Twice a year, in many zones, an hour
+ * is shown twice or not at all.
  */
 import { shown } from '../../contract/check.ts'
 import { UsageError } from '../../contract/errors.ts'

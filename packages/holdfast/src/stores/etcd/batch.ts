@@ -1,7 +1,7 @@
 /**
- * Requests of one turn of the event loop, sent as one. etcd pays for a request by its consensus round and its HTTP/2 stream,
- * far more than for what is in it, and those who are answered together go on together: 256 tasks that each lock a
- * name of their own are served by four requests at a time. Nobody waits for company.
+ * Requests of one turn of the event loop, sent as one. etcd pays for a request by its consensus round and its HTTP/2
+ * stream, far more than for what is in it, and those who are answered together go on together: 256 tasks that each lock
+ * a name of their own are served by four requests at a time. Nobody waits for company.
  */
 import { type EtcdClient, EtcdProtocolError, type TxnRequest, type TxnResponse } from '../../clients/etcd/index.ts'
 import { isRefused } from './leases.ts'
@@ -30,9 +30,10 @@ export class Batches {
   }
 
   /**
-   * Carries out a transaction on the keys of one line, with others on other lines in the same step. Two of one line never
-   * share one: both would compare with what was there before either. A reader and a writer ask for an empty line in one turn;
-   * both would find it empty, and both would hold. And two places that are put in one step would have one number.
+   * Carries out a transaction on the keys of one line, with others on other lines in the same step. Two of one line
+   * never share one: both would compare with what was there before either. A reader and a writer ask for an empty line
+   * in one turn; both would find it empty, and both would hold. And two places that are put in one step would have one
+   * number.
    */
   send(line: string, txn: TxnRequest, timeoutMs: number): Promise<TxnResponse> {
     return new Promise((resolve, reject) => {
@@ -84,7 +85,8 @@ export class Batches {
         }
       },
       reject: (error) => {
-        // One of them was refused, and with it all; nothing was carried out. Each asks for itself and is told its own reason.
+        // One of them was refused, and with it all; nothing was carried out. Each asks for itself and is told its own
+        // reason.
         if (isRefused(error)) for (const member of members) this.#sendOne(member, timeoutMs)
         else for (const { reject } of members) reject(error)
       },

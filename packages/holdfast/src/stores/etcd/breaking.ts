@@ -37,8 +37,9 @@ export async function breakKey(client: EtcdClient, name: string, key: Buffer, no
 }
 
 /**
- * A holder that is told waits for its own deadline, and the next is served after it. Another program's holder (`etcdctl lock`,
- * etcd's Go library) looks at nothing but its lease, which lives on: it would hold still when the next is served.
+ * A holder that is told waits for its own deadline, and the next is served after it. Another program's holder (`etcdctl
+ * lock`, etcd's Go library) looks at nothing but its lease, which lives on: it would hold still when the next is
+ * served.
  */
 function checkHears(name: string, { value }: KeyValue): void {
   const { id, broken } = readPlaceValue(value)

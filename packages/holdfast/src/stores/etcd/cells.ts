@@ -1,4 +1,7 @@
-/** Compare-and-set cells: the version is the key's mod revision, which rises for the whole cluster and never starts again. */
+/**
+ * Compare-and-set cells: the version is the key's mod revision, which rises for the whole cluster and never starts
+ * again.
+ */
 import type { CellView, Change } from '../../contract/driver.ts'
 import type { EtcdClient, KeyValue } from '../../clients/etcd/index.ts'
 import type { Keys } from './keys.ts'

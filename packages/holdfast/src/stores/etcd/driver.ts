@@ -1,4 +1,6 @@
-/** The etcd driver: a line is a range of keys, a place is a key on a lease, and its number is the key's create revision. */
+/**
+ * The etcd driver: a line is a range of keys, a place is a key on a lease, and its number is the key's create revision.
+ */
 import type { Runtime } from '../../contract/runtime.ts'
 import { LockLostError, StoreError, UnsupportedError } from '../../contract/errors.ts'
 import {
@@ -45,7 +47,8 @@ export interface EtcdDriverConfig {
 }
 
 const SAFETY =
-  'Holds while a majority of the members keeps its data and the lease lives; a client paused past its lease may act beside ' +
+  'Holds while a majority of the members keeps its data and the lease lives; a client paused past its lease may ' +
+  'act beside ' +
   'its successor, which a guard in the same etcd (the create revision of the place) refuses.'
 
 export class EtcdDriver implements EtcdStore {
@@ -60,7 +63,7 @@ export class EtcdDriver implements EtcdStore {
   readonly #ownPlaces: OwnPlaces
   readonly #leases: Leases
   readonly #wakeups: Wakeups
-  readonly #bell: BreakWakeups
+  readonly #breakWakeups: BreakWakeups
   readonly #holdWakeups: HoldWakeups
   readonly #touching: Touching
   readonly #renaming: Renaming
@@ -91,7 +94,7 @@ export class EtcdDriver implements EtcdStore {
     this.#ownPlaces = new OwnPlaces(this.#keys)
     this.#leases = new Leases(client, runtime, timeoutMs, this.#ownPlaces)
     this.#wakeups = new Wakeups(client)
-    this.#bell = new BreakWakeups(client, this.#keys, this.#ownPlaces, this.#wakeups)
+    this.#breakWakeups = new BreakWakeups(client, this.#keys, this.#ownPlaces, this.#wakeups)
     this.#holdWakeups = new HoldWakeups(this.#ownPlaces, this.#wakeups)
     this.#touching = new Touching(client, this.#keys, this.#look, this.#leases, this.#ownPlaces, this.#wakeups)
     const parts = { client, keys: this.#keys, look: this.#look, runtime }
@@ -129,7 +132,7 @@ export class EtcdDriver implements EtcdStore {
   }
 
   touch(entries: readonly Entry[]): Promise<(Place | null)[]> {
-    this.#bell.listen()
+    this.#breakWakeups.listen()
     this.#holdWakeups.begin()
     return this.#touching.touch(entries)
   }
@@ -141,7 +144,7 @@ export class EtcdDriver implements EtcdStore {
     if (standing === undefined || standing.token === 0n) this.#tombstones.add(entry, this.#runtime.now(), true)
     if (standing === undefined) return leaveById(this.#client, this.#keys, entry, afterMs)
     this.#leases.release(standing)
-    if (this.#ownPlaces.size === 0) this.#bell.rest()
+    if (this.#ownPlaces.size === 0) this.#breakWakeups.rest()
     try {
       if (afterMs > 0) await outlastPlace(this.#client, this.#keys, standing, afterMs)
       else if (await leavePlace(this.#client, this.#keys, this.#batches, standing, this.#timeoutMs)) {
@@ -174,7 +177,7 @@ export class EtcdDriver implements EtcdStore {
     const token = storeToken(held)
     const standing = this.#ownPlaces.of(held.name).find((place) => place.token === token)
     if (standing !== undefined) return guardOf(held, standing.slot.key)
-    throw new LockLostError(`line ${JSON.stringify(held.name)} is not held here with token ${held.token}`, {
+    throw new LockLostError(`lock ${JSON.stringify(held.name)} is not held here with token ${held.token}`, {
       line: held.name,
     })
   }
@@ -193,7 +196,7 @@ export class EtcdDriver implements EtcdStore {
     if (this.traits.counting) return
     this.#keys.line(line)
     if (capacity === 1) return
-    throw new UnsupportedError('etcd: in the go layout a line has capacity 1: no semaphores, no read locks', { line })
+    throw new UnsupportedError('etcd: in the go layout a lock has one holder: no semaphores, no read locks', { line })
   }
 
   #isDead(id: string): boolean {
@@ -201,7 +204,7 @@ export class EtcdDriver implements EtcdStore {
   }
 
   async #close(): Promise<void> {
-    this.#bell.rest()
+    this.#breakWakeups.rest()
     this.#holdWakeups.close()
     await this.#leases.close()
     await this.#client.close()
@@ -218,8 +221,8 @@ export class EtcdDriver implements EtcdStore {
     for (let isLeaseNew = false; ; ) {
       const lease = this.#leases.ready(entry.ttlMs) ?? (await this.#leases.fresh(entry.ttlMs))
       if (this.#isDead(entry.id)) return null
-      // Counted from before this request: were it taken from a keep-alive sent after the place was made, a place that was
-      // broken in between would be believed in for longer than it stands.
+      // Counted from before this request: were it taken from a keep-alive sent after the place was made, a place that
+      // was broken in between would be believed in for longer than it stands.
       const { since } = lease
       const standing = this.#ownPlaces.add(entry, lease)
       this.#holdWakeups.begin()
@@ -238,7 +241,7 @@ export class EtcdDriver implements EtcdStore {
         this.#forget(standing)
         this.#look.checkCapacity(entry, seen.other)
         if (alone) return null
-        throw new StoreError(`etcd: line ${JSON.stringify(entry.line)} refused a place for no known reason`)
+        throw new StoreError(`etcd: lock ${JSON.stringify(entry.line)} was refused for no known reason`)
       } catch (error) {
         if (isLeaseGone(error) && !isLeaseNew) {
           isLeaseNew = true

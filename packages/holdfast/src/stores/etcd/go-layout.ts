@@ -1,6 +1,7 @@
 /**
  * The keys of the mutex in etcd's own Go library, as `etcdctl lock NAME` uses it: a place is any key under `NAME/`, the
- * oldest holds. Lines in this layout are shared with such programs; they have capacity 1, and names are taken as they are.
+ * oldest holds. Lines in this layout are shared with such programs; they have capacity 1, and names are taken as they
+ * are.
  */
 import { UnsupportedError, UsageError } from '../../contract/errors.ts'
 import type { Entry } from '../../contract/driver.ts'

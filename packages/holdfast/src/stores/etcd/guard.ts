@@ -1,4 +1,7 @@
-/** The checking side, for data in the same etcd: a write that carries the guard's compare happens only while the place stands. */
+/**
+ * The checking side, for data in the same etcd: a write that carries the guard's compare happens only while the place
+ * stands.
+ */
 import { UsageError } from '../../contract/errors.ts'
 import { ISSUES_PER_PLACE } from '../../hold/credential.ts'
 import type { Driver } from '../../contract/driver.ts'
@@ -17,8 +20,8 @@ export interface EtcdGuard {
 /** The etcd driver, with what only etcd can give. */
 export interface EtcdStore extends Driver {
   /**
-   * The guard of a hold. Take the lock with `fairness: 'strict'`: callers that share a place share its key, so the compare
-   * could not tell them apart.
+   * The guard of a hold. Take the lock with `fairness: 'strict'`: callers that share a place share its key, so the
+   * compare could not tell them apart.
    */
   guard(held: { readonly name: string; readonly token: bigint }): EtcdGuard
 }
@@ -29,7 +32,8 @@ export function storeToken(held: { readonly name: string; readonly token: bigint
   const { credential } = held as { readonly credential?: { readonly alone: boolean } }
   if (held.token % ISSUES_PER_PLACE !== 0n || credential?.alone === false) {
     throw new UsageError(
-      `line ${JSON.stringify(held.name)}: a guard needs a place of its own; take the lock with fairness 'strict', or with handovers 0`,
+      `lock ${JSON.stringify(held.name)}: a guard needs a hold of its own; take the lock with fairness ` +
+        `'strict', or with handovers 0`,
       { line: held.name },
     )
   }

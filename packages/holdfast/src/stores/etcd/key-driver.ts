@@ -1,6 +1,6 @@
 /**
- * The fixed-key recipe as a driver: the lock is one key, and who creates it holds it (`IF create_revision = 0 THEN put`).
- * One key in all and nobody in line: good for tries. Who waits asks again and again, and nobody is first.
+ * The fixed-key recipe as a driver: the lock is one key, and who creates it holds it (`IF create_revision = 0 THEN
+ * put`). One key in all and nobody in line: good for tries. Who waits asks again and again, and nobody is first.
  */
 import { UnsupportedError } from '../../contract/errors.ts'
 import type { Runtime } from '../../contract/runtime.ts'
@@ -140,8 +140,8 @@ export class KeyDriver implements EtcdStore {
     // An id that was never answered for may be on its way still: asked for again, it is refused here.
     if (holding?.isKnown !== true) this.#tombstones.add(entry, this.#runtime.now(), true)
     try {
-      // The value holds the id: another's key is never removed, also when its create revision was never told. Nor is one that
-      // was broken, whose value says so: it weighs until its lease has run out.
+      // The value holds the id: another's key is never removed, also when its create revision was never told. Nor is
+      // one that was broken, whose value says so: it weighs until its lease has run out.
       await this.#client.txn({
         compare: [{ target: 'value', result: '=', key, value: valueOf(entry) }],
         success: [{ deleteRange: { key } }],
@@ -196,8 +196,9 @@ export class KeyDriver implements EtcdStore {
   }
 
   /**
-   * Takes up a place that an earlier request made, on whatever lease that was: its answer was lost, or another thread asked.
-   * Were it dropped instead, it would block its lock for as long as other holds keep that lease alive. False: it is another's.
+   * Takes up a place that an earlier request made, on whatever lease that was: its answer was lost, or another thread
+   * asked. Were it dropped instead, it would block its lock for as long as other holds keep that lease alive. False: it
+   * is another's.
    */
   #meet(entry: Entry, kv: KeyValue | undefined): boolean {
     if (kv === undefined || idOf(kv) !== entry.id) return false

@@ -119,7 +119,7 @@ export class LineLayout implements Keys {
     const weight = Number(key.slice(key.lastIndexOf('/', idAt - 1) + 1, idAt))
     if (Number.isInteger(weight) && weight >= 1) return weight
     throw new StoreError(
-      `etcd: ${JSON.stringify(key)} is no place of Holdfast's, but stands in one of its lines; remove it`,
+      `etcd: Holdfast did not write ${JSON.stringify(key)}, which stands in the queue of a lock; remove it`,
     )
   }
 

@@ -22,7 +22,9 @@ export class Lease {
   since: Instant
   /** etcd has said that there is no such lease: its places are gone. */
   gone = false
-  /** Takes no new places: a request for one of its places got no answer, so a place that nobody wants may stand on it. */
+  /**
+   * Takes no new places: a request for one of its places got no answer, so a place that nobody wants may stand on it.
+   */
   retired = false
   /** What hangs on it, or may, for those here who want it. */
   readonly places: Set<Hanging> = new Set()

@@ -82,7 +82,10 @@ export class Leases {
     return this.ready(ttlMs) ?? (await this.fresh(ttlMs))
   }
 
-  /** A lease of its own for one place. Unless somebody touches the place it lapses; it is not revoked, also when this closes. */
+  /**
+   * A lease of its own for one place. Unless somebody touches the place it lapses; it is not revoked, also when this
+   * closes.
+   */
   async apart(ttlMs: number): Promise<Lease> {
     const since = instant(this.#runtime)
     const { id, ttlS } = await this.#client.lease.grant({ ttlS: toSeconds(ttlMs) }, { timeoutMs: this.#timeoutMs })
@@ -97,7 +100,10 @@ export class Leases {
     return lease.renewal
   }
 
-  /** A heartbeat's part in it: the leases of these places, each with the instant from which its ttl counts. Sent at once. */
+  /**
+   * A heartbeat's part in it: the leases of these places, each with the instant from which its ttl counts. Sent at
+   * once.
+   */
   heartbeat(places: Iterable<{ readonly lease: Lease; readonly entry: Entry }>): Map<Lease, Promise<Instant>> {
     const renewals = new Map<Lease, Promise<Instant>>()
     for (const { lease, entry } of places) {
@@ -204,7 +210,8 @@ export class Leases {
     // So soon another member is asked, while the lease still has most of its time.
     this.#keepAlive.send(lease.id, Math.min(2_000, Math.max(500, lease.ttlMs / 4)))
     try {
-      // In the background: a hold must not keep its process alive; whoever waits for a lock has a timer of core's that does.
+      // In the background: a hold must not keep its process alive; whoever waits for a lock has a timer of core's that
+      // does.
       return await within(answer, performance.now() + timeoutMs, late, true)
     } finally {
       this.#waiting.delete(lease)
@@ -233,7 +240,9 @@ export class Leases {
     return present
   }
 
-  /** Removes what nobody here wants. Seen twice, since a place that is just being left is nobody's for a moment, too. */
+  /**
+   * Removes what nobody here wants. Seen twice, since a place that is just being left is nobody's for a moment, too.
+   */
   #reap(lease: Lease, present: ReadonlySet<string>): void {
     if (!lease.own) return
     const strays = new Set<string>()

@@ -24,7 +24,8 @@ export async function leavePlace(
     const { succeeded } = await batches.send(entry.line, { compare, success }, timeoutMs)
     if (succeeded) return true
   }
-  // Gone; or written anew since, by a request of its own that got no answer; or broken; or handed on: then it is another's.
+  // Gone; or written anew since, by a request of its own that got no answer; or broken; or handed on: then it is
+  // another's.
   await removeOwn(client, keys, entry, key)
   return false
 }
@@ -84,8 +85,8 @@ async function see(
 }
 
 /**
- * Removes the place of this entry, whatever revision it has by now. One that was broken stays: it weighs until its lease has
- * run out, since what its holder was doing may still go on.
+ * Removes the place of this entry, whatever revision it has by now. One that was broken stays: it weighs until its
+ * lease has run out, since what its holder was doing may still go on.
  */
 async function removeOwn(client: EtcdClient, keys: Keys, entry: Entry, key: Uint8Array): Promise<void> {
   for (;;) {

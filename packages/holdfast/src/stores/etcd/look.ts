@@ -105,12 +105,14 @@ export class Look {
     const capacity = this.#keys.read(kv.key)?.capacity
     if (capacity === entry.capacity) return
     if (capacity !== undefined) throw capacityError(entry, capacity)
-    throw new StoreError(`etcd: a key that is none of Holdfast's stands in line ${JSON.stringify(entry.line)}`)
+    throw new StoreError(
+      `etcd: a key that Holdfast did not write stands in the queue of lock ${JSON.stringify(entry.line)}`,
+    )
   }
 
   /**
-   * For each place: its own key, and the nearest in front. One that was raised also asks for those granted beside it, and one
-   * that is granted for the whole line, if others may be granted beside it: those that don't fit wait.
+   * For each place: its own key, and the nearest in front. One that was raised also asks for those granted beside it,
+   * and one that is granted for the whole line, if others may be granted beside it: those that don't fit wait.
    */
   lookTxn(asked: readonly Asked[]): TxnRequest {
     return {

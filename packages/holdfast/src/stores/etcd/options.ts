@@ -11,8 +11,9 @@ import { store as opener } from './open.ts'
 
 export interface EtcdOptions {
   /**
-   * `etcd://[user:password@]h1:2379,h2`, or `etcds://…` for TLS. Instead of `endpoints`, `user` and `password`. It may end
-   * with `?layout=go`, `prefix`, `connectTimeoutMs`, and with `ca`, `cert` and `key`: files of certificates and a key.
+   * `etcd://[user:password@]h1:2379,h2`, or `etcds://…` for TLS. Instead of `endpoints`, `user` and `password`. It may
+   * end with `?layout=go`, `prefix`, `connectTimeoutMs`, and with `ca`, `cert` and `key`: files of certificates and a
+   * key.
    */
   readonly url?: string | URL
   /** `http://host:2379` or `https://host:2379`, at least one; the port defaults to 2379. */
@@ -25,8 +26,8 @@ export interface EtcdOptions {
   /** Where all keys live. Default 'holdfast'; 1 to 128 bytes, without a part named line, cell, key or bell. */
   readonly prefix?: string
   /**
-   * 'line' (default): first come, first served. 'key': one key per lock, for tries; nobody stands in line, and only locks
-   * for one. 'go': shared with `etcdctl lock` and etcd's Go library; locks for one, names as they are.
+   * 'line' (default): first come, first served. 'key': one key per lock, for tries; nobody stands in line, and only
+   * locks for one. 'go': shared with `etcdctl lock` and etcd's Go library; locks for one, names as they are.
    */
   readonly layout?: EtcdLayout
   /** How long a request may take. Default 5 000; 1 to 600 000. */
@@ -92,7 +93,10 @@ function readUrl(url: string): StoreUrl {
   throw new UsageError(`${stray} is no option of the etcd store: give it to holdfast(), or give holdfast() the URL`)
 }
 
-/** Reads `//[user:password@]h1[:port],h2[:port]`. What it refuses it doesn't repeat, since there may be a password in it. */
+/**
+ * Reads `//[user:password@]h1[:port],h2[:port]`. What it refuses it doesn't repeat, since there may be a password in
+ * it.
+ */
 export function readAddress(scheme: string, rest: string): Pick<EtcdOptions, 'endpoints' | 'user' | 'password'> {
   const match = /^\/\/(?:([^@/]*)@)?([^@/]+)\/?$/.exec(rest)
   if (match === null) {

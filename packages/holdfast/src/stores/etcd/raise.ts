@@ -1,11 +1,11 @@
 /**
- * A place that has become heavier than it was entered. Its key names the weight that it was entered with, so the new one
- * stands in a key beside the line, on the same lease; there is one at most in a line.
+ * A place that has become heavier than it was entered. Its key names the weight that it was entered with, so the new
+ * one stands in a key beside the line, on the same lease; there is one at most in a line.
  *
  * Whoever was granted before stays granted, and the raised place waits for them. So it is written in two steps: first a
- * mark, from which on nobody is newly granted, and with it the line is read as of that very step; then `beside`, the last
- * token of those that were granted then. Grants are a prefix of the line that only grows while nobody gets heavier: whoever
- * was granted before the mark, and lives, is in it.
+ * mark, from which on nobody is newly granted, and with it the line is read as of that very step; then `beside`, the
+ * last token of those that were granted then. Grants are a prefix of the line that only grows while nobody gets
+ * heavier: whoever was granted before the mark, and lives, is in it.
  */
 import type { KeyValue } from '../../clients/etcd/index.ts'
 import { holdersOf } from '../shared/holders.ts'

@@ -48,9 +48,11 @@ export class Renaming {
       const [done, old] = await findPlaces(client, keys, [heir, entry])
       if (done !== undefined) return true
       if (old === undefined || old.value.broken || old.kv.lease === 0n) return false
-      // Renewed, or new: who takes a place over counts its time from now. One that is to outlive its giver can't hang on a lease that the giver renews for others, and revokes in the end.
+      // Renewed, or new: who takes a place over counts its time from now. One that is to outlive its giver can't hang
+      // on a lease that the giver renews for others, and revokes in the end.
       lease ??= heir.outlives === true ? await leases.apart(heir.ttlMs) : await leases.fresh(heir.ttlMs)
-      // Before the request: were it not answered, a lease on which nobody stands would be revoked, and the place with it.
+      // Before the request: were it not answered, a lease on which nobody stands would be revoked, and the place with
+      // it.
       const standing = ownPlaces.meet(heir, old.kv.key, lease)
       try {
         if (await this.#put(old, entry, standing)) return true

@@ -1,8 +1,8 @@
 /**
- * Names of keys, used again. etcd keeps a removed key in its index until it is compacted, and whoever looks at a line walks
- * over all of those: with a new name for every place a line that had been used 12 000 times took seven times as long.
- * So a place takes the name of one that this process has left before, if the store has confirmed that it is gone. The
- * create revision, not the name, tells the two apart.
+ * Names of keys, used again. etcd keeps a removed key in its index until it is compacted, and whoever looks at a line
+ * walks over all of those: with a new name for every place a line that had been used 12 000 times took seven times as
+ * long. So a place takes the name of one that this process has left before, if the store has confirmed that it is gone.
+ * The create revision, not the name, tells the two apart.
  */
 import type { Entry } from '../../contract/driver.ts'
 import type { KeyRange, Keys, LineKeys } from './keys.ts'
@@ -75,8 +75,8 @@ export class ReusedKeys {
   }
 
   /**
-   * The place is gone for certain. That is more than "left": of each request for it the outcome must be known, or one that
-   * is carried out late would make, or remove, the place of somebody else.
+   * The place is gone for certain. That is more than "left": of each request for it the outcome must be known, or one
+   * that is carried out late would make, or remove, the place of somebody else.
    */
   giveBack(slot: ReusedKey): void {
     if (slot.free.length < FREE_MAX) slot.free.push(slot)

@@ -35,7 +35,8 @@ export class Reweighing {
   async reweigh(entry: Entry, turn: number): Promise<Place | null> {
     const standing = await this.#touching.known(entry)
     if (standing === null) return null
-    // Each further turn means that somebody else has changed the place: an earlier request of its own, or who breaks it.
+    // Each further turn means that somebody else has changed the place: an earlier request of its own, or who breaks
+    // it.
     for (;;) {
       const seen = await this.#see(standing)
       if (seen === null || seen.value.turn > turn) break
@@ -100,7 +101,10 @@ export class Reweighing {
     return (await this.#write(standing, seen, reweighedValue(seen.value, seen.value.turn), [put])) !== null
   }
 
-  /** Writes the place anew, which wakes who waits for it, and more in the same step. null: it has changed since it was seen. */
+  /**
+   * Writes the place anew, which wakes who waits for it, and more in the same step. null: it has changed since it was
+   * seen.
+   */
   async #write(
     standing: OwnPlace,
     { kv: { key, modRevision, lease, ...kv } }: Sighted,

@@ -1,4 +1,6 @@
-/** A look at the cluster before it is relied on: some versions of etcd may end a lease that its holder has just renewed. */
+/**
+ * A look at the cluster before it is relied on: some versions of etcd may end a lease that its holder has just renewed.
+ */
 import { HoldfastError } from '../../contract/errors.ts'
 import type { EtcdClient } from '../../clients/etcd/index.ts'
 
@@ -22,7 +24,8 @@ export async function survey(client: EtcdClient, timeoutMs: number): Promise<voi
       { type: 'HoldfastWarning', code: 'HF_ETCD_LEASES' },
     )
   } catch (error) {
-    // Not permitted, or no answer: the store is as good without the warning, and what is wrong with it the first lock tells.
+    // Not permitted, or no answer: the store is as good without the warning, and what is wrong with it the first lock
+    // tells.
     if (!(error instanceof HoldfastError)) throw error
   }
 }

@@ -9,7 +9,9 @@ import { type Asked, type Look, LOOKS_PER_TXN, type Sight } from './look.ts'
 import type { OwnPlace, OwnPlaces } from './places.ts'
 import type { Wakeups } from './wakeups.ts'
 
-/** So many holds are looked at one by one, which also tells whether somebody waits behind; more are called by the roll. */
+/**
+ * So many holds are looked at one by one, which also tells whether somebody waits behind; more are called by the roll.
+ */
 const LOOKS_MAX = 64
 
 export class Touching {
@@ -85,9 +87,9 @@ export class Touching {
         raise: null,
       })
     }
-    // A roll proves who is there, not who is gone. The roll is called; a place is entered; its heartbeat, which is due at once
-    // since the lease is old, shares that roll. Or a follower has answered an enter that the leader, who calls the roll, has
-    // yet to carry out. So those who did not answer are looked at.
+    // A roll proves who is there, not who is gone. The roll is called; a place is entered; its heartbeat, which is due
+    // at once since the lease is old, shares that roll. Or a follower has answered an enter that the leader, who calls
+    // the roll, has yet to carry out. So those who did not answer are looked at.
     for (const [standing, sight] of await this.#look(unheard)) seen.set(standing, sight)
     return seen
   }
@@ -109,8 +111,9 @@ export class Touching {
     for (const [i, sight] of this.#asking.sights(asked, answer).entries()) {
       const standing = ownPlaces[i] as OwnPlace
       if (sight === null) continue
-      // Who was raised asks for more than who was not: those granted beside it. It was the other when this was asked; by now
-      // its standing may say what the answer says, since another look was quicker, and still the answer leaves them out.
+      // Who was raised asks for more than who was not: those granted beside it. It was the other when this was asked;
+      // by now its standing may say what the answer says, since another look was quicker, and still the answer leaves
+      // them out.
       if (sight.raise?.beside !== asked[i]?.raise?.beside) again.push(standing)
       else seen.set(standing, sight)
       standing.raise = sight.raise
@@ -118,7 +121,9 @@ export class Touching {
     if (again.length > 0) await this.#lookAt(again, seen)
   }
 
-  /** This process's own view of a place; found by its id if it was entered elsewhere. null: there is none to be renewed. */
+  /**
+   * This process's own view of a place; found by its id if it was entered elsewhere. null: there is none to be renewed.
+   */
   async known(entry: Entry): Promise<OwnPlace | null> {
     if ((this.#ownPlaces.get(entry.id)?.token ?? 0n) === 0n) await this.#meet([entry])
     const standing = this.#ownPlaces.get(entry.id)

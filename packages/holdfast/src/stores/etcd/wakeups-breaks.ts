@@ -1,6 +1,6 @@
 /**
- * Rung by whoever breaks a line, and heard by every process that has held a place for some time: a holder does not watch
- * its own key, which would cost a request for each hold, and would otherwise be told only at its next heartbeat.
+ * Rung by whoever breaks a line, and heard by every process that has held a place for some time: a holder does not
+ * watch its own key, which would cost a request for each hold, and would otherwise be told only at its next heartbeat.
  */
 import type { EtcdClient } from '../../clients/etcd/index.ts'
 import type { Keys } from './keys.ts'

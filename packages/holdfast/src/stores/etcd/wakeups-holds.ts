@@ -1,6 +1,7 @@
 /**
- * Holds that last have their own keys watched, so that one that is removed by hand, or broken, is told at once and not at
- * the next heartbeat. Most holds are over before that would pay: a watch costs as much as a pair, and a short hold has none.
+ * Holds that last have their own keys watched, so that one that is removed by hand, or broken, is told at once and not
+ * at the next heartbeat. Most holds are over before that would pay: a watch costs as much as a pair, and a short hold
+ * has none.
  */
 import type { OwnPlace, OwnPlaces } from './places.ts'
 import type { Wakeups } from './wakeups.ts'

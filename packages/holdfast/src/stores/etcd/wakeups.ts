@@ -105,8 +105,8 @@ export class Wakeups {
       onEvents: () => this.#stir(key, vigil),
       onEnd: (error: Error) => this.#ended(key, vigil, error),
     }
-    // One from the look on, so that nothing is missed; if the store has moved on since, etcd serves it from history, which
-    // it looks through ten times a second. One from now on, which is told at once.
+    // One from the look on, so that nothing is missed; if the store has moved on since, etcd serves it from history,
+    // which it looks through ten times a second. One from now on, which is told at once.
     for (const startRevision of startRevisions) {
       this.#client.watch(Buffer.from(key), { startRevision }, observer).then(
         (watcher) => this.#opened(key, vigil, watcher),
@@ -137,7 +137,9 @@ export class Wakeups {
     for (const watcher of vigil.watchers) watcher.cancel()
   }
 
-  /** The key went, or was put anew by somebody who breaks the line. Whoever cares looks, and names what to watch next. */
+  /**
+   * The key went, or was put anew by somebody who breaks the line. Whoever cares looks, and names what to watch next.
+   */
   #stir(key: string, vigil: KeyVigil): void {
     const ids = [...vigil.ids]
     this.#end(key, vigil)

@@ -32,7 +32,7 @@ const TRAITS: Traits = Object.freeze({
 })
 
 /** The lines that several memory drivers of one process share. */
-export class MemoryHub implements StoreListener {
+export class SharedLines implements StoreListener {
   readonly store: MemoryStore = new MemoryStore(this)
   readonly buckets: Buckets = new Buckets()
   readonly #wakes = new Map<string, Wake>()
@@ -68,10 +68,10 @@ export class MemoryHub implements StoreListener {
 export class MemoryDriver implements Driver {
   readonly name = 'memory'
   readonly traits: Traits = TRAITS
-  readonly #hub: MemoryHub
+  readonly #hub: SharedLines
   readonly #runtime: Pick<Runtime, 'now' | 'wallNow'>
 
-  constructor(hub: MemoryHub, runtime: Pick<Runtime, 'now' | 'wallNow'>) {
+  constructor(hub: SharedLines, runtime: Pick<Runtime, 'now' | 'wallNow'>) {
     this.#hub = hub
     this.#runtime = runtime
   }

@@ -3,7 +3,7 @@ import { checkKeys, checkName } from '../../contract/check.ts'
 import type { Runtime } from '../../contract/runtime.ts'
 import type { Driver } from '../../contract/driver.ts'
 import { system } from '../../system.ts'
-import { MemoryDriver, MemoryHub } from './driver.ts'
+import { MemoryDriver, SharedLines } from './driver.ts'
 
 export interface MemoryOptions {
   /** Drivers of one process with the same name share their lines. Default: lines of its own. 1 to 512 bytes. */
@@ -14,17 +14,17 @@ export interface MemoryOptions {
   readonly runtime?: Pick<Runtime, 'now' | 'wallNow'>
 }
 
-const hubs = new Map<string, MemoryHub>()
+const hubs = new Map<string, SharedLines>()
 
 /** A store in the memory of this process. */
 export function memory(options: MemoryOptions = {}): Driver {
   checkKeys('memory options', options, ['name', 'prefix', 'runtime'])
   const { name, prefix = 'holdfast', runtime = system } = options
   checkName('prefix', prefix, 128)
-  if (name === undefined) return new MemoryDriver(new MemoryHub(), runtime)
+  if (name === undefined) return new MemoryDriver(new SharedLines(), runtime)
   checkName('the name of a memory store', name)
   const key = JSON.stringify([name, prefix])
-  const hub = hubs.get(key) ?? new MemoryHub()
+  const hub = hubs.get(key) ?? new SharedLines()
   hubs.set(key, hub)
   return new MemoryDriver(hub, runtime)
 }

@@ -103,7 +103,9 @@ export class MemoryLine {
     return fresh
   }
 
-  /** Whether another one waits. Grants are a prefix of the line: if its last place is granted, only a raised one can. */
+  /**
+   * Whether another one waits. Grants are a prefix of the line: if its last place is granted, only a raised one can.
+   */
   isAwaitedBesides(place: MemoryPlace): boolean {
     const { tail, raised } = this
     const isWaiting = (other: MemoryPlace | undefined | null): boolean => other?.granted === false && other !== place

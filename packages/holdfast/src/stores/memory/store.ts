@@ -1,6 +1,6 @@
 /**
- * The whole store as a state machine: lines, cells, dead ids. It has no clock of its own: each request brings the store's
- * time, so that the same code serves the memory driver and the simulator.
+ * The whole store as a state machine: lines, cells, dead ids. It has no clock of its own: each request brings the
+ * store's time, so that the same code serves the memory driver and the simulator.
  */
 import type { Entry } from '../../contract/driver.ts'
 import { capacityError } from '../shared/capacity.ts'
@@ -68,7 +68,8 @@ export class MemoryStore {
       return
     }
     this.#purge(place.line, now)
-    // A is broken and told; it leaves, and its work goes on for a moment. B must not be served before A's lease has run out.
+    // A is broken and told; it leaves, and its work goes on for a moment. B must not be served before A's lease has run
+    // out.
     if (this.#places.get(entry.id) !== place || place.broken) return
     if (afterMs > 0) {
       place.broken = true

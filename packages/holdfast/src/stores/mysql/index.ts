@@ -33,8 +33,8 @@ export interface MysqlOptions {
   /** The shortest and longest pause between polls of a process that waits. Default 25 and 500; 5 to 60 000. */
   readonly pollMs?: PollMs
   /**
-   * Waiters are rung for by a lock of the server (GET_LOCK), on connections of their own, up to four; false: they are only polled for.
-   * Default true for a URL; a pool of yours is polled for always.
+   * Waiters are rung for by a lock of the server (GET_LOCK), on connections of their own, up to four; false: they are
+   * only polled for. Default true for a URL; a pool of yours is polled for always.
    */
   readonly doorbell?: boolean
 }

@@ -40,8 +40,8 @@ export interface PostgresOptions {
   /** The schema they are in. Default 'public'; 1 to 30 letters, digits and underscores. */
   readonly schema?: string
   /**
-   * A URL that reaches the server without a transaction pooler, for the one connection that listens; false: poll instead.
-   * Default: the URL given; for a `pg` pool false; for a `postgres` object its own `listen`.
+   * A URL that reaches the server without a transaction pooler, for the one connection that listens; false: poll
+   * instead. Default: the URL given; for a `pg` pool false; for a `postgres` object its own `listen`.
    */
   readonly listenUrl?: string | false
   /** The package that a URL is opened with. Default 'pg'; 'postgres' is faster at hundreds of concurrent calls. */

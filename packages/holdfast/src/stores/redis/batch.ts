@@ -10,8 +10,8 @@ import type { Argument } from '../../clients/redis/encode.ts'
 import type { Script } from '../../clients/redis/script.ts'
 
 /**
- * So many lines at most in one run: nobody else is served meanwhile. The first of a turn are fewer, so that the server works
- * on them while the rest are made.
+ * So many lines at most in one run: nobody else is served meanwhile. The first of a turn are fewer, so that the server
+ * works on them while the rest are made.
  */
 const MOST = 32
 const MOST_FIRST = 7
@@ -23,7 +23,7 @@ interface Call {
   readonly reject: (error: unknown) => void
 }
 
-export class Batch {
+export class ScriptBatch {
   readonly #transport: Transport
   readonly #mayRepeat: boolean
   readonly #end = (): void => {
@@ -44,8 +44,9 @@ export class Batch {
   }
 
   /**
-   * Runs a script that takes any number of lines: the keys of each, the shared arguments, then the own argument of each.
-   * For one line it answers with that line's reply, for several with a list. Calls share by the same list of arguments.
+   * Runs a script that takes any number of lines: the keys of each, the shared arguments, then the own argument of
+   * each. For one line it answers with that line's reply, for several with a list. Calls share by the same list of
+   * arguments.
    */
   run(script: Script, shared: readonly Argument[], keys: readonly string[], own: Argument | null): Promise<unknown> {
     if (!this.#begun || !this.#transport.joins) {
@@ -115,11 +116,14 @@ function share(reply: unknown, calls: readonly Call[]): void {
     }
     return
   }
-  const error = new StoreError(`a script of ours for ${calls.length} lines was answered with something else`)
+  const error = new StoreError(`a script for ${calls.length} locks was not answered with ${calls.length} replies`)
   for (const { reject } of calls) reject(error)
 }
 
-/** Arguments that calls have in common, made anew only when the numbers behind them change: calls with the same list can be joined. */
+/**
+ * Arguments that calls have in common, made anew only when the numbers behind them change: calls with the same list can
+ * be joined.
+ */
 export class BatchArgs {
   readonly #make: (ttlMs: number, how: number) => readonly (string | number)[]
   #ttlMs = -1
@@ -148,7 +152,8 @@ export interface Corkable {
 
 /**
  * Joins what a turn of the event loop writes to a socket that is not ours: a write for every command is half of what a
- * foreign client costs. The first goes alone and at once: most turns have no second, and the server works on it meanwhile.
+ * foreign client costs. The first goes alone and at once: most turns have no second, and the server works on it
+ * meanwhile.
  */
 export class WriteBatch {
   #begun = false

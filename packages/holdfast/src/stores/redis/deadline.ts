@@ -1,7 +1,7 @@
 /** Time limits on what a foreign client does: it may queue a command for ever, and every call of a driver settles. */
 import { StoreUnreachableError } from '../../contract/errors.ts'
 import { Deadline, within as settledBy } from '../shared/deadline.ts'
-import { Fifo } from '../../clients/redis/fifo.ts'
+import { Fifo } from '../../clients/redis/link.ts'
 
 interface Asked {
   readonly deadline: number
@@ -9,7 +9,9 @@ interface Asked {
   settled: boolean
 }
 
-/** One limit for all commands of a client. They are given in the order of their deadlines, so one timer serves them all. */
+/**
+ * One limit for all commands of a client. They are given in the order of their deadlines, so one timer serves them all.
+ */
 export class CommandDeadlines {
   readonly #ms: number
   readonly #where: string

@@ -23,8 +23,8 @@ import { Wakeups } from './wakeups.ts'
 import { Keys } from './keys.ts'
 import type { Settings } from './options.ts'
 import { type Scripts, scriptsFor } from './scripts.ts'
-import { Batch, BatchArgs } from './batch.ts'
-import type { Transport, Wait } from './transport.ts'
+import { ScriptBatch, BatchArgs } from './batch.ts'
+import type { Transport, ReplicaWait } from './transport.ts'
 import type { Argument } from '../../clients/redis/encode.ts'
 import type { Script } from '../../clients/redis/script.ts'
 
@@ -37,7 +37,8 @@ const TRAITS: Traits = Object.freeze({
   lingers: true,
   scope: 'network',
   safety:
-    'Holds while one primary keeps its data and its clock does not jump. A failover, a restart without data or an eviction may forget a hold that was confirmed; tokens still rise then, unless the clock went back as well.',
+    'Holds while one primary keeps its data and its clock does not jump. A failover, a restart without data or ' +
+    'an eviction may forget a hold that was confirmed; tokens still rise then, unless the clock went back as well.',
 })
 
 /** How long a deleted cell remembers who deleted it, so that a repeated delete can be told that it had succeeded. */
@@ -53,12 +54,12 @@ export class RedisDriver implements Driver {
   readonly #keys: Keys
   readonly #scripts: Scripts
   readonly #wakeups: Wakeups
-  readonly #lines: Batch
-  readonly #takes: Batch
+  readonly #lines: ScriptBatch
+  readonly #takes: ScriptBatch
   readonly #enterArgs: BatchArgs
   readonly #leaveArgs: BatchArgs
   readonly #retentionMs: number
-  readonly #wait: Wait | null
+  readonly #wait: ReplicaWait | null
   #last = { capacity: 0, ttlMs: 0, weight: 0, text: '' }
   #lastDemand: Demand | null = null
   #lastWish: readonly Argument[] = []
@@ -66,8 +67,8 @@ export class RedisDriver implements Driver {
 
   constructor(transport: Transport, settings: Settings) {
     this.#transport = transport
-    this.#lines = new Batch(transport, true)
-    this.#takes = new Batch(transport, false)
+    this.#lines = new ScriptBatch(transport, true)
+    this.#takes = new ScriptBatch(transport, false)
     this.#keys = new Keys(settings.prefix)
     this.#scripts = scriptsFor(transport.keyPrefix + settings.prefix)
     const { retentionMs } = settings
@@ -83,7 +84,9 @@ export class RedisDriver implements Driver {
     )
   }
 
-  /** Connects and looks at the server. Not needed: without it the first use connects, and what is wrong is said then. */
+  /**
+   * Connects and looks at the server. Not needed: without it the first use connects, and what is wrong is said then.
+   */
   async open(): Promise<void> {
     try {
       await this.#transport.open()
@@ -189,7 +192,8 @@ export class RedisDriver implements Driver {
 
   async enterAll(entries: readonly Entry[]): Promise<Place[] | null> {
     const lines = new Set(entries.map(({ line }) => line))
-    // A script sees one node of a cluster, and each line has a slot of its own. With replicas to wait for, each grant by itself.
+    // A script sees one node of a cluster, and each line has a slot of its own. With replicas to wait for, each grant
+    // by itself.
     if (!this.#transport.joins || this.#wait !== null || lines.size < entries.length) return null
     const since = instant(system)
     const keys = entries.flatMap(({ line }) => this.#keys.line(line))
@@ -229,8 +233,15 @@ export class RedisDriver implements Driver {
     return this.#closing
   }
 
-  /** A grant counts only when enough replicas have it; else it is given back. A place that only waits is not a grant. */
-  async #enterAndWait(entry: Entry, args: readonly Argument[], since: Instant, wait: Wait): Promise<Place | null> {
+  /**
+   * A grant counts only when enough replicas have it; else it is given back. A place that only waits is not a grant.
+   */
+  async #enterAndWait(
+    entry: Entry,
+    args: readonly Argument[],
+    since: Instant,
+    wait: ReplicaWait,
+  ): Promise<Place | null> {
     let place: Place | null
     let replicas: number
     try {
@@ -243,7 +254,8 @@ export class RedisDriver implements Driver {
     if (place === null || replicas >= wait.replicas || !isGranted(entry, place)) return place
     await this.leave(entry)
     throw new StoreError(
-      `line ${JSON.stringify(entry.line)}: only ${replicas} of ${wait.replicas} replicas confirmed the grant within ${wait.timeoutMs} ms, so it was given back`,
+      `lock ${JSON.stringify(entry.line)}: only ${replicas} of ${wait.replicas} replicas confirmed the grant ` +
+        `within ${wait.timeoutMs} ms, so it was given back`,
       { line: entry.line },
     )
   }

@@ -20,11 +20,12 @@ const PASSING = new Set([
 
 const ADVICE: Record<string, string> = {
   NOPERM:
-    'the user needs +eval +evalsha +subscribe +unsubscribe +scan +info +wait and the commands in the scripts (+@read +@write +time +publish), the keys ~<prefix>:* and the channels &<prefix>:*',
+    'the user needs +eval +evalsha +subscribe +unsubscribe +scan +info +wait and the commands in the scripts ' +
+    '(+@read +@write +time +publish), the keys ~<prefix>:* and the channels &<prefix>:*',
   NOAUTH: 'the server wants a password: put it into the URL',
   WRONGPASS: 'user or password are wrong',
   WRONGTYPE: 'another program uses keys that begin with our prefix: give this one a prefix of its own',
-  OOM: 'the server is out of memory and takes no new places; those it has are still renewed and released',
+  OOM: 'the server is out of memory and grants no locks; those it has are still renewed and released',
   MISCONF: 'the server takes no writes because it cannot save its data',
   CROSSSLOT: 'this is a cluster: use redis+cluster://',
 }

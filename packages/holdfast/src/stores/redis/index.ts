@@ -26,8 +26,8 @@ export function redis(store: string | URL | RedisClient, options?: RedisOptions)
 }
 
 /**
- * Locks shared with programs that use `SET key value NX PX ttl`, such as redis-py's Lock. A lock's name is the key, without
- * any prefix. No order, no tokens, no permits and no read locks: use `redis` unless you must share.
+ * Locks shared with programs that use `SET key value NX PX ttl`, such as redis-py's Lock. A lock's name is the key,
+ * without any prefix. No order, no tokens, no permits and no read locks: use `redis` unless you must share.
  */
 export function setNx(store: string | URL | RedisClient, options?: SetNxOptions): SetNxDriver {
   return new SetNxDriver(new CheckedTransport(transportTo(store, resolveConnecting(options))))

@@ -5,7 +5,7 @@ import { replyOf } from './errors.ts'
 import { CommandDeadlines, within } from './deadline.ts'
 import { type SubscriberConnection, type SubscriberEvents, Subscriber } from './subscriber.ts'
 import type { Settings } from './options.ts'
-import type { Confirmed, Transport, Wait } from './transport.ts'
+import type { Confirmed, Transport, ReplicaWait } from './transport.ts'
 import { type Corkable, WriteBatch } from './batch.ts'
 import type { Argument } from '../../clients/redis/encode.ts'
 import { scanStrings } from '../../clients/redis/scan.ts'
@@ -64,7 +64,8 @@ export class IoredisTransport implements Transport {
       open: (owner) => this.#listen(owner),
       onGap: () => this.onGap(),
     })
-    // A client of ours reconnects by itself, and those who wait for an answer are told; without a listener it would be printed.
+    // A client of ours reconnects by itself, and those who wait for an answer are told; without a listener it would be
+    // printed.
     if (this.#isOurs) {
       client.on('error', () => undefined)
       letEnd(client)
@@ -83,7 +84,12 @@ export class IoredisTransport implements Transport {
     )
   }
 
-  async runAndWait(script: Script, keys: readonly string[], args: readonly Argument[], wait: Wait): Promise<Confirmed> {
+  async runAndWait(
+    script: Script,
+    keys: readonly string[],
+    args: readonly Argument[],
+    wait: ReplicaWait,
+  ): Promise<Confirmed> {
     if (!this.joins) throw new UnsupportedError('replicas: WAIT can not be sent to the right node of a cluster')
     try {
       return await this.#andWait('evalsha', [script.sha1, keys.length, ...keys, ...args], wait)
@@ -127,8 +133,9 @@ export class IoredisTransport implements Transport {
   }
 
   /**
-   * A connection of our own beside the client: a client that listens may not be able to ask. On a cluster it goes to one of the
-   * primaries, which hear of everything: an ioredis Cluster forgets its channels when a node refuses them once.
+   * A connection of our own beside the client: a client that listens may not be able to ask. On a cluster it goes to
+   * one of the primaries, which hear of everything: an ioredis Cluster forgets its channels when a node refuses them
+   * once.
    */
   async #listen(owner: SubscriberEvents): Promise<SubscriberConnection> {
     const client = this.#client
@@ -159,7 +166,8 @@ export class IoredisTransport implements Transport {
       owner.onEnd(connection)
     })
     try {
-      // Subscribed between "connect" and "ready", ioredis drops the connection once more, and a message in between is lost.
+      // Subscribed between "connect" and "ready", ioredis drops the connection once more, and a message in between is
+      // lost.
       await whenReady(subscriber)
     } catch (error) {
       subscriber.disconnect()
@@ -176,8 +184,10 @@ export class IoredisTransport implements Transport {
     return this.#deadlines.limit(promise)
   }
 
-  /** Given in one turn they leave on one connection, one behind the other: WAIT speaks of its own connection's writes. */
-  async #andWait(command: string, args: readonly Argument[], wait: Wait): Promise<Confirmed> {
+  /**
+   * Given in one turn they leave on one connection, one behind the other: WAIT speaks of its own connection's writes.
+   */
+  async #andWait(command: string, args: readonly Argument[], wait: ReplicaWait): Promise<Confirmed> {
     const both = [this.#client.call(command, ...args), this.#client.call('WAIT', wait.replicas, wait.timeoutMs)]
     const [reply, waited] = await this.#limited(Promise.allSettled(both))
     if (reply?.status === 'rejected') throw reply.reason

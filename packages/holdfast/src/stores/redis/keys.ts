@@ -1,4 +1,7 @@
-/** The names of keys and channels. A line's keys share one hash tag, which is the whole name: they live in one slot of a cluster. */
+/**
+ * The names of keys and channels. A line's keys share one hash tag, which is the whole name: they live in one slot of a
+ * cluster.
+ */
 
 export class Keys {
   readonly prefix: string

@@ -1,5 +1,5 @@
 /** A transport that must be made first: every call waits for it, and a failed attempt is made again by the next. */
-import type { Confirmed, Transport, Wait } from './transport.ts'
+import type { Confirmed, Transport, ReplicaWait } from './transport.ts'
 import type { Argument } from '../../clients/redis/encode.ts'
 import type { Script } from '../../clients/redis/script.ts'
 
@@ -27,7 +27,12 @@ export class LazyTransport implements Transport {
     return (await this.#inner()).run(script, keys, args)
   }
 
-  async runAndWait(script: Script, keys: readonly string[], args: readonly Argument[], wait: Wait): Promise<Confirmed> {
+  async runAndWait(
+    script: Script,
+    keys: readonly string[],
+    args: readonly Argument[],
+    wait: ReplicaWait,
+  ): Promise<Confirmed> {
     return (await this.#inner()).runAndWait(script, keys, args, wait)
   }
 

@@ -43,8 +43,10 @@ interface Openable {
 }
 
 /**
- * Connects at once and looks at the servers, so that what can't work is said now. `make` gets the options of both the instance and the URL's query.
- * @param settings what stands in the query besides options of Holdfast: the store's open.ts knows which there may be; most are numbers.
+ * Connects at once and looks at the servers, so that what can't work is said now. `make` gets the options of both the
+ * instance and the URL's query.
+ * @param settings what stands in the query besides options of Holdfast: the store's open.ts knows which there may be;
+ * most are numbers.
  */
 export async function opened<D extends Openable>(
   make: (options: { readonly prefix?: string; readonly connectTimeoutMs?: number }) => D,

@@ -11,13 +11,14 @@ export interface RedisOptions {
   /** How long one command may take, waiting for a connection included. Default 5 000; 1 to 600 000. Only for a URL. */
   readonly commandTimeoutMs?: number
   /**
-   * How long the last token of an empty line is remembered, at least; at most three times as long. Default 60 000; 1 000
-   * to 86 400 000. A forgotten line's token is the server's time: by so much may that clock step back and none falls.
+   * How long the last token of an empty line is remembered, at least; at most three times as long. Default 60 000; 1
+   * 000 to 86 400 000. A forgotten line's token is the server's time: by so much may that clock step back and none
+   * falls.
    */
   readonly retentionMs?: number
   /**
-   * How many replicas must have a grant, and every renewal, before it counts. Default 0; 0 to 100. It narrows the gap that
-   * a failover tears, and does not close it: another replica than those that confirmed may be promoted.
+   * How many replicas must have a grant, and every renewal, before it counts. Default 0; 0 to 100. It narrows the gap
+   * that a failover tears, and does not close it: another replica than those that confirmed may be promoted.
    */
   readonly replicas?: number
   /** How long they may take. Default 1 000; 1 to 60 000, and always less than `commandTimeoutMs`. */

@@ -1,6 +1,6 @@
 /** One Redis server over our own connection. */
 import type { Settings } from './options.ts'
-import type { Confirmed, Transport, Wait } from './transport.ts'
+import type { Confirmed, Transport, ReplicaWait } from './transport.ts'
 import { Connection } from '../../clients/redis/connection.ts'
 import type { Argument } from '../../clients/redis/encode.ts'
 import { ReplyError } from '../../clients/redis/errors.ts'
@@ -13,6 +13,8 @@ export class OwnTransport implements Transport {
   readonly keyPrefix = ''
   readonly joins = true
   onGap: () => void = () => undefined
+  /** The connection's own: nothing is to be added. */
+  readonly run: Transport['run']
   readonly #connection: Connection
   readonly #options: ConnectionOptions
   /** Only where the server speaks RESP2: there a connection that listens can't ask. */
@@ -28,6 +30,7 @@ export class OwnTransport implements Transport {
       events: { onResubscribed: () => this.onGap() },
     }
     this.#connection = new Connection(this.#options)
+    this.run = this.#connection.run.bind(this.#connection)
     this.where = `${target.host ?? '127.0.0.1'}:${target.port ?? 6379}`
   }
 
@@ -35,11 +38,12 @@ export class OwnTransport implements Transport {
     return this.#connection.connect()
   }
 
-  run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
-    return this.#connection.run(script, keys, args)
-  }
-
-  async runAndWait(script: Script, keys: readonly string[], args: readonly Argument[], wait: Wait): Promise<Confirmed> {
+  async runAndWait(
+    script: Script,
+    keys: readonly string[],
+    args: readonly Argument[],
+    wait: ReplicaWait,
+  ): Promise<Confirmed> {
     const rest = [keys.length, ...keys, ...args]
     try {
       return await this.#andWait(['EVALSHA', script.sha1, ...rest], wait)
@@ -76,7 +80,7 @@ export class OwnTransport implements Transport {
   }
 
   /** Both leave in one write, on one connection: WAIT speaks of the writes of its own connection only. */
-  async #andWait(args: readonly Argument[], wait: Wait): Promise<Confirmed> {
+  async #andWait(args: readonly Argument[], wait: ReplicaWait): Promise<Confirmed> {
     const both = [this.#connection.command(args), this.#connection.command(['WAIT', wait.replicas, wait.timeoutMs])]
     const [reply, waited] = await Promise.allSettled(both)
     if (reply?.status === 'rejected') throw reply.reason

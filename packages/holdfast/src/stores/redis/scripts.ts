@@ -48,8 +48,8 @@ const BEFORE_NAME = "'^[^{]*'"
 const USUAL: Scripts = made((lua) => lua)
 
 /**
- * A prefix of ours has no brace, so what stands before the first brace is the prefix. ioredis puts a `keyPrefix` of its user's
- * before it, and that may have braces: there the scripts count the bytes instead, and are others by that.
+ * A prefix of ours has no brace, so what stands before the first brace is the prefix. ioredis puts a `keyPrefix` of its
+ * user's before it, and that may have braces: there the scripts count the bytes instead, and are others by that.
  */
 export function scriptsFor(prefix: string): Scripts {
   if (!prefix.includes('{')) return USUAL

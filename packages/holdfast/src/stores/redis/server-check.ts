@@ -1,7 +1,7 @@
 /** A look at the server before it is relied on: too old, a replica, forbidden to us, or free to throw locks away. */
 import { StoreError } from '../../contract/errors.ts'
 import { kindOf, replyOf } from './errors.ts'
-import type { Confirmed, Transport, Wait } from './transport.ts'
+import type { Confirmed, Transport, ReplicaWait } from './transport.ts'
 import { script, type Script } from '../../clients/redis/script.ts'
 import type { Argument } from '../../clients/redis/encode.ts'
 
@@ -46,7 +46,8 @@ function checkRole(where: string, info: ReadonlyMap<string, string>): void {
   if (info.get('role') !== 'slave') return
   const primary = `${info.get('master_host')}:${info.get('master_port')}`
   throw new StoreError(
-    `Redis at ${where} is a replica of ${primary}, and a replica takes no locks: give the primary, or redis+sentinel:// which finds it`,
+    `Redis at ${where} is a replica of ${primary}, and a replica takes no locks: give the primary, or ` +
+      `redis+sentinel:// which finds it`,
   )
 }
 
@@ -54,16 +55,22 @@ function checkEviction(where: string, info: ReadonlyMap<string, string>): void {
   const policy = info.get('maxmemory_policy') ?? 'noeviction'
   if (policy === 'noeviction' || (info.get('maxmemory') ?? '0') === '0') return
   process.emitWarning(
-    `Redis at ${where} evicts keys when its memory is full (maxmemory-policy ${policy}): a lock may vanish while it is held. Use noeviction.`,
+    `Redis at ${where} evicts keys when its memory is full (maxmemory-policy ${policy}): a lock may vanish ` +
+      `while it is held. Use noeviction.`,
     { type: 'HoldfastWarning', code: 'HF_EVICTION' },
   )
 }
 
-/** A transport whose servers are checked before anything is asked of them, whoever made it: by URL, or over a user's client. */
+/**
+ * A transport whose servers are checked before anything is asked of them, whoever made it: by URL, or over a user's
+ * client.
+ */
 export class CheckedTransport implements Transport {
   readonly #inner: Transport
   #looking: Promise<void> | null = null
   #isDone = false
+  /** Waits for the look, in the order of the calls. After the look every call goes to the servers without this step. */
+  run: Transport['run'] = (script, keys, args) => this.#look().then(() => this.#inner.run(script, keys, args))
 
   constructor(inner: Transport) {
     this.#inner = inner
@@ -94,13 +101,12 @@ export class CheckedTransport implements Transport {
     await this.#look()
   }
 
-  run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
-    if (this.#isDone) return this.#inner.run(script, keys, args)
-    // Those who wait for the look go on in the order in which they came.
-    return this.#look().then(() => this.#inner.run(script, keys, args))
-  }
-
-  async runAndWait(script: Script, keys: readonly string[], args: readonly Argument[], wait: Wait): Promise<Confirmed> {
+  async runAndWait(
+    script: Script,
+    keys: readonly string[],
+    args: readonly Argument[],
+    wait: ReplicaWait,
+  ): Promise<Confirmed> {
     if (!this.#isDone) await this.#look()
     return this.#inner.runAndWait(script, keys, args, wait)
   }
@@ -147,6 +153,7 @@ export class CheckedTransport implements Transport {
     try {
       await checkServers(this.#inner)
       this.#isDone = true
+      this.run = this.#inner.run.bind(this.#inner)
     } finally {
       this.#looking = null
     }

@@ -1,6 +1,6 @@
 /**
- * The classic recipe, for lines shared with programs that use it: `SET key value NX PX ttl`, and compare-and-delete. The
- * key is the line's own name. Nobody queues, so waiting is asking again; there is no fencing token and no sharing.
+ * The classic recipe, for lines shared with programs that use it: `SET key value NX PX ttl`, and compare-and-delete.
+ * The key is the line's own name. Nobody queues, so waiting is asking again; there is no fencing token and no sharing.
  */
 import { UnsupportedError } from '../../contract/errors.ts'
 import { instant } from '../../contract/validity.ts'
@@ -22,7 +22,8 @@ const TRAITS: Traits = Object.freeze({
   lingers: true,
   scope: 'network',
   safety:
-    'The classic recipe on one server: holds while it keeps its data and its clock does not jump. Nobody queues, and there is no token that a guard could check.',
+    'The classic recipe on one server: holds while it keeps its data and its clock does not jump. Nobody ' +
+    'queues, and there is no token that a guard could check.',
 })
 
 const TAKE = script(SET_NX_TAKE)
@@ -45,7 +46,9 @@ export class SetNxDriver implements Driver {
     this.#transport = transport
   }
 
-  /** Connects and looks at the server. Not needed: without it the first use connects, and what is wrong is said then. */
+  /**
+   * Connects and looks at the server. Not needed: without it the first use connects, and what is wrong is said then.
+   */
   async open(): Promise<void> {
     try {
       await this.#transport.open()
@@ -56,7 +59,7 @@ export class SetNxDriver implements Driver {
 
   async enter(entry: Entry, wait: boolean): Promise<Place | null> {
     if (entry.weight !== entry.capacity) {
-      throw new UnsupportedError('a set-nx line has one holder: no permits and no read locks', { line: entry.line })
+      throw new UnsupportedError('a set-nx lock has one holder: no permits and no read locks', { line: entry.line })
     }
     const place = this.#granted.has(entry.id) ? await this.#renew(entry) : await this.#try(entry)
     return place === null || place.ahead === 0 || wait ? place : null
@@ -88,16 +91,18 @@ export class SetNxDriver implements Driver {
 
   // oxlint-disable-next-line require-yield
   async *list(): AsyncGenerator<LineView> {
-    throw new UnsupportedError('a set-nx line is a key like any other: which keys are locks can not be told')
+    throw new UnsupportedError('a set-nx lock is a key like any other: nobody can tell which keys are locks')
   }
 
   async swap(): Promise<CellView> {
-    throw new UnsupportedError('set-nx lines only: for cells, use redis()')
+    throw new UnsupportedError('set-nx locks only: for cells, use redis()')
   }
 
   async break(line: string, now: boolean): Promise<number> {
     if (!now)
-      throw new UnsupportedError('whoever holds a set-nx line can not be forbidden to renew it: break it now', { line })
+      throw new UnsupportedError('the holder of a set-nx lock can not be forbidden to renew it: break it with now', {
+        line,
+      })
     return wholeOf(await this.#run(DELETE, line, []))
   }
 

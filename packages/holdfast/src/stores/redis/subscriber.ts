@@ -1,6 +1,7 @@
 /**
- * Channels over a client's own connection that listens. It is given up at the first trouble and another is made, since clients
- * differ in what they do then: one forgets a channel that was refused once, one stops when its user's strategy says so.
+ * Channels over a client's own connection that listens. It is given up at the first trouble and another is made, since
+ * clients differ in what they do then: one forgets a channel that was refused once, one stops when its user's strategy
+ * says so.
  */
 import { diagnostics } from '../../contract/events.ts'
 import { StoreUnreachableError } from '../../contract/errors.ts'

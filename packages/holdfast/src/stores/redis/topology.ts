@@ -77,7 +77,8 @@ export async function makeTopology(topology: Topology, settings: Settings): Prom
     ...login,
     ...(secure === undefined ? {} : { tls: secure }),
     connectTimeout: settings.connectTimeoutMs,
-    // An unanswered command fails soon and core asks again with the same id, rather than wait for a server that may not come back.
+    // An unanswered command fails soon and core asks again with the same id, rather than wait for a server that may not
+    // come back.
     maxRetriesPerRequest: 2,
     reconnectOnError: (error: Error) => (error.message.startsWith('READONLY') ? 1 : false),
   }

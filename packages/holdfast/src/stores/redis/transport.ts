@@ -3,7 +3,7 @@ import type { Argument } from '../../clients/redis/encode.ts'
 import type { Script } from '../../clients/redis/script.ts'
 
 /** How many replicas must have confirmed a write, and how long they may take. */
-export interface Wait {
+export interface ReplicaWait {
   readonly replicas: number
   readonly timeoutMs: number
 }
@@ -28,7 +28,7 @@ export interface Transport {
   /** Runs a script by its name; a server that does not know it gets its text. Text in the reply as strings. */
   run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown>
   /** The same, then WAIT on the same connection. */
-  runAndWait(script: Script, keys: readonly string[], args: readonly Argument[], wait: Wait): Promise<Confirmed>
+  runAndWait(script: Script, keys: readonly string[], args: readonly Argument[], wait: ReplicaWait): Promise<Confirmed>
   /** One command to every primary; the replies in some order. */
   askAll(args: readonly Argument[]): Promise<readonly unknown[]>
   /** The keys that match, of every primary; some may come twice. */

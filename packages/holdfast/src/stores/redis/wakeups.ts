@@ -1,4 +1,6 @@
-/** What a process hears from Redis: its own places that were granted or broken, and changes of the lines it observes. */
+/**
+ * What a process hears from Redis: its own places that were granted or broken, and changes of the lines it observes.
+ */
 import { diagnostics } from '../../contract/events.ts'
 import type { Stop, Wake } from '../../contract/driver.ts'
 import type { Keys } from './keys.ts'
@@ -82,7 +84,9 @@ export class Wakeups {
     }
   }
 
-  /** `id token` for a place that is granted now, `id` alone for one that something else happened to; several by commas. */
+  /**
+   * `id token` for a place that is granted now, `id` alone for one that something else happened to; several by commas.
+   */
   #heard(message: string): void {
     for (const item of message.split(',')) {
       const [id = '', token = ''] = item.split(' ')

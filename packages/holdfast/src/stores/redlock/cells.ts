@@ -1,4 +1,7 @@
-/** Cells over a majority: a change is one ballot that a majority first promises and then takes, so no two can both succeed. */
+/**
+ * Cells over a majority: a change is one ballot that a majority first promises and then takes, so no two can both
+ * succeed.
+ */
 import { OutcomeUnknownError, StoreUnreachableError } from '../../contract/errors.ts'
 import type { CellView, Change } from '../../contract/driver.ts'
 import type { Keys } from '../redis/keys.ts'
@@ -63,8 +66,9 @@ export class Cells {
           if (versionIn(before.history, tried.before.nonce) === null) throw unknown(key)
           return viewOf(after)
         }
-        // Also what is only read is taken again: a value that a minority has may be the outcome of a ballot that was cut off,
-        // and must not be seen by one reader and missed by the next. It is copied to servers that forgot it, too.
+        // Also what is only read is taken again: a value that a minority has may be the outcome of a ballot that was
+        // cut off, and must not be seen by one reader and missed by the next. It is copied to servers that forgot it,
+        // too.
         if (after.nonce !== before.nonce) tried = { before, after }
         if (after.version === 0 && after.nonce === null) return viewOf(after)
         if (await this.#accept(key, ballot, after, counted)) return viewOf(after)

@@ -2,7 +2,10 @@
 
 /** Two clocks that part by less than this between two answers have drifted, or the network was slow. */
 export const JUMP_MS = 200
-/** Less than this is blamed on nobody: our own clock may have stood still for so long, and other servers just not show it. */
+/**
+ * Less than this is blamed on nobody: our own clock may have stood still for so long, and other servers just not show
+ * it.
+ */
 export const BLAME_MS = 500
 
 export class Clock {
@@ -22,8 +25,8 @@ export class Clock {
   }
 
   /**
-   * Takes an answer's time into account. 0: it fits what is known. Else by how much the server's clock, or ours, has jumped;
-   * then what is known stays as it was.
+   * Takes an answer's time into account. 0: it fits what is known. Else by how much the server's clock, or ours, has
+   * jumped; then what is known stays as it was.
    */
   observe(sentAt: number, heardAt: number, serverMs: number): number {
     const [low, high] = [serverMs - heardAt, serverMs - sentAt]

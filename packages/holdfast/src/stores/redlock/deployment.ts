@@ -1,4 +1,7 @@
-/** Which servers vote together: kept by each of them, numbered by epochs, and changed in steps that keep two from holding. */
+/**
+ * Which servers vote together: kept by each of them, numbered by epochs, and changed in steps that keep two from
+ * holding.
+ */
 
 /** One of the servers. */
 export interface ServerOf {
@@ -61,8 +64,8 @@ export function confirmed(founding: Deployment): Deployment {
 }
 
 /**
- * One server more. A majority of n and one of n + 1 always share a server: three of four, and two of the three before, can't both be had. So
- * it need not wait until a majority knows of the change.
+ * One server more. A majority of n and one of n + 1 always share a server: three of four, and two of the three before,
+ * can't both be had. So it need not wait until a majority knows of the change.
  */
 export function added(now: Deployment, { id, where }: Pick<ServerOf, 'id' | 'where'>): Deployment {
   return changed(now, [...now.servers.map(voting), { id, where, isQuiet: false }])
@@ -74,8 +77,9 @@ export function removed(now: Deployment, id: string): Deployment {
 }
 
 /**
- * Others in the place of servers that lost their data. {a, b, c} and {a, b, d}: (a, c) and (b, d) share no server. So d gives no votes for one
- * longest lease, from when a majority knows of the change: until then only a and b can be counted, and later nobody holds by c any more.
+ * Others in the place of servers that lost their data. {a, b, c} and {a, b, d}: (a, c) and (b, d) share no server. So d
+ * gives no votes for one longest lease, from when a majority knows of the change: until then only a and b can be
+ * counted, and later nobody holds by c any more.
  */
 export function replaced(now: Deployment, by: ReadonlyMap<string, Pick<ServerOf, 'id' | 'where'>>): Deployment {
   return changed(

@@ -1,4 +1,6 @@
-/** Redlock over independent Redis servers: a hold is a majority of votes, each server votes for one, and tokens rise. */
+/**
+ * Redlock over independent Redis servers: a hold is a majority of votes, each server votes for one, and tokens rise.
+ */
 import { UnsupportedError, UsageError } from '../../contract/errors.ts'
 import type { Runtime } from '../../contract/runtime.ts'
 import type { CellView, Change, Driver, Entry, LineView, Place, Stop, Traits, Wake } from '../../contract/driver.ts'
@@ -25,7 +27,11 @@ const TRAITS: Traits = Object.freeze({
   lingers: true,
   scope: 'network',
   safety:
-    'a hold is a majority of the votes of independent servers. Exclusion rests on clocks that run alike and on servers that keep quiet after they forgot; tokens rise as long as no majority forgets at once. Permits of two can not be counted over majorities: three clients can each hold two of three servers, pairwise, and no server gives more than two votes. There is no order that all servers share, so strict fairness can not be kept either.',
+    'a hold is a majority of the votes of independent servers. Exclusion rests on clocks that run alike and on ' +
+    'servers that keep quiet after they forgot; tokens rise as long as no majority forgets at once. Permits ' +
+    'of two can not be counted over majorities: three clients can each hold two of three servers, ' +
+    'pairwise, and no server gives more than two votes. There is no order that all servers share, ' +
+    'so strict fairness can not be kept either.',
 })
 
 /** Readers and writers of a read-write lock. */
@@ -82,7 +88,9 @@ export class RedlockDriver implements Driver {
     }
   }
 
-  /** Connects to all servers and looks at them: rejects unless a quorum can be asked. Without it the first use connects. */
+  /**
+   * Connects to all servers and looks at them: rejects unless a quorum can be asked. Without it the first use connects.
+   */
   async open(): Promise<void> {
     await this.#connect()
     this.#servers.check()
@@ -94,7 +102,8 @@ export class RedlockDriver implements Driver {
     const longestMs = this.#servers.longestMs()
     if (longestMs > 0 && entry.ttlMs > longestMs) {
       throw new UsageError(
-        `ttlMs must be at most ${longestMs} on this deployment (its maxTtlMs), given ${entry.ttlMs}: a server that restarts keeps quiet for so long and no longer`,
+        `ttlMs must be at most ${longestMs} on this deployment (its maxTtlMs), given ${entry.ttlMs}: a server ` +
+          `that restarts keeps quiet for so long and no longer`,
         { line: entry.line },
       )
     }
@@ -169,8 +178,8 @@ export class RedlockDriver implements Driver {
         for (const id of ids.slice(2) as string[]) counts.set(id, (counts.get(id) ?? 0) + 1)
       },
       miss: (_, error) => void errors.push(error),
-      // All of them, as far as they answer in their time: a hold is broken only where its votes are. Two of five answer late; of the three
-      // that were heard two vote for the holder: it would be told as nobody, and go on.
+      // All of them, as far as they answer in their time: a hold is broken only where its votes are. Two of five answer
+      // late; of the three that were heard two vote for the holder: it would be told as nobody, and go on.
       isDecided: () => false,
       isMostlyHeard: () => false,
     })

@@ -1,4 +1,6 @@
-/** Servers that answer and give no votes for a while: they may have forgotten some, or their clocks can't be trusted. */
+/**
+ * Servers that answer and give no votes for a while: they may have forgotten some, or their clocks can't be trusted.
+ */
 import { StoreUnreachableError } from '../../contract/errors.ts'
 
 export class SilentError extends StoreUnreachableError {
@@ -21,7 +23,10 @@ export class ChangedError extends StoreUnreachableError {
   }
 }
 
-/** What the servers said, each thing once: after a power cut all of them are silent, for the same reason and about as long. */
+/**
+ * What the servers said, each thing once: after a power cut all of them are silent, for the same reason and about as
+ * long.
+ */
 export function tellReasons(errors: readonly Error[]): string[] {
   const silent = new Map<string, SilentError[]>()
   const reasons = new Set<string>()

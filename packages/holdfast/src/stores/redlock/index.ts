@@ -1,4 +1,7 @@
-/** `holdfast/redlock`: locks that a majority of independent Redis servers agree on, by URLs or by clients you have already. */
+/**
+ * `holdfast/redlock`: locks that a majority of independent Redis servers agree on, by URLs or by clients you have
+ * already.
+ */
 import { UsageError } from '../../contract/errors.ts'
 import { system } from '../../system.ts'
 import { resolveSettings as resolveRedis } from '../redis/options.ts'
@@ -32,8 +35,8 @@ export function redlock(
 }
 
 /**
- * The first start of a deployment: afterwards its servers give votes at once. All must answer, and none may have been used
- * before: a server that lost its data has to keep quiet for one longest lease. Also `holdfast redlock init`.
+ * The first start of a deployment: afterwards its servers give votes at once. All must answer, and none may have been
+ * used before: a server that lost its data has to keep quiet for one longest lease. Also `holdfast redlock init`.
  */
 export async function initRedlock(
   stores: string | URL | readonly (string | URL | RedisClient)[],
@@ -44,8 +47,9 @@ export async function initRedlock(
 }
 
 /**
- * Changes which servers a deployment has, while clients work: takes in those of `stores` that are new, and lets go those that are not among them.
- * Each change waits for one longest lease after the one before it. It can be run again if it was cut off. Also `holdfast redlock resize`.
+ * Changes which servers a deployment has, while clients work: takes in those of `stores` that are new, and lets go
+ * those that are not among them. Each change waits for one longest lease after the one before it. It can be run again
+ * if it was cut off. Also `holdfast redlock resize`.
  * @param stores the servers that there are to be.
  * @param from more servers to reach the deployment by, if most of its present ones are not among `stores`.
  */
@@ -70,7 +74,8 @@ function prepare(stores: unknown, options: RedlockOptions | undefined): { wires:
   const settings = resolveSettings(options, servers.length)
   const { nodeTimeoutMs } = settings
   const limits = resolveRedis({
-    // A server is frozen while it is connected to: what is asked meanwhile waits, and would all be sent to it in the end.
+    // A server is frozen while it is connected to: what is asked meanwhile waits, and would all be sent to it in the
+    // end.
     connectTimeoutMs: Math.min(settings.connectTimeoutMs, nodeTimeoutMs),
     commandTimeoutMs: nodeTimeoutMs,
   })

@@ -18,8 +18,8 @@ export interface Started {
 }
 
 /**
- * All servers must answer, and none may have a marker: a server without one, among others that have one, has lost its data,
- * and then must keep quiet for one longest lease, which it does by itself.
+ * All servers must answer, and none may have a marker: a server without one, among others that have one, has lost its
+ * data, and then must keep quiet for one longest lease, which it does by itself.
  */
 export async function startDeployment(wires: readonly Wire[], settings: Settings, runtime: Runtime): Promise<Started> {
   // Only looked at: nobody changes anything before it is known what this is.
@@ -40,7 +40,8 @@ export async function startDeployment(wires: readonly Wire[], settings: Settings
       }
       if (voter.answer?.mayEvict === true) {
         throw new StoreError(
-          `Redis at ${voter.wire.where} may evict votes when its memory is full: set its maxmemory-policy to noeviction`,
+          `Redis at ${voter.wire.where} may evict votes when its memory is full: set its maxmemory-policy to ` +
+            `noeviction`,
         )
       }
     }
@@ -68,7 +69,10 @@ function startedBefore({ voters }: Servers, deployment: Deployment, settings: Se
   if (ready.length < voters.length || servers.length !== voters.length) {
     const others = voters.filter((voter) => !ready.includes(voter)).map(({ wire }) => wire.where)
     throw new UsageError(
-      `this is no first start: ${ready.length} of the ${voters.length} servers given belong to deployment ${id}, which has ${servers.length}: ${listed(deployment)}. ${others.join(', ')}: one that lost its data votes again by itself, one longest lease after a client has met it; to add or replace servers run holdfast redlock resize`,
+      `this is no first start: ${ready.length} of the ${voters.length} servers given belong to deployment ` +
+        `${id}, which has ${servers.length}: ${listed(deployment)}. ${others.join(', ')}: one that lost its ` +
+        `data votes again by itself, one longest lease after a client has met it; to add or replace ` +
+        `servers run holdfast redlock resize`,
     )
   }
   if (settings.maxTtlMs !== 0 && settings.maxTtlMs !== maxTtlMs) {

@@ -5,9 +5,11 @@ import { ChangedError, SilentError } from './errors.ts'
 import type { Voter } from './voter.ts'
 
 const UNMARKED =
-  'it has no marker: it lost its data, or was never one of the servers. A first start is: holdfast redlock init. To add it, or to put it in the place of another: holdfast redlock resize'
+  'it has no marker: it lost its data, or was never one of the servers. A first start is: holdfast redlock ' +
+  'init. To add it, or to put it in the place of another: holdfast redlock resize'
 const FOUNDING =
-  'not all servers of its deployment have been heard of yet. Give every client the same servers, and run: holdfast redlock init'
+  'not all servers of its deployment have been heard of yet. Give every client the same servers, and run: ' +
+  'holdfast redlock init'
 
 /** While the servers change a client may be short of one for a moment. */
 const SHORT_MS = 1_000
@@ -46,7 +48,10 @@ export class Membership {
     this.members = this.#reckon()
   }
 
-  /** Which server of the deployment it is, by its marker or, if it lost that, by what it said before; null: none, or not known. */
+  /**
+   * Which server of the deployment it is, by its marker or, if it lost that, by what it said before; null: none, or not
+   * known.
+   */
   serverOf(voter: Voter): string | null {
     const { deployment } = this
     if (deployment === null) return null
@@ -59,7 +64,10 @@ export class Membership {
     return deployment.servers.find(({ id, where }) => id === run || where === voter.wire.where)?.id ?? null
   }
 
-  /** Says once for each change that this client was not given all servers, if that is still so a while after it was noticed. */
+  /**
+   * Says once for each change that this client was not given all servers, if that is still so a while after it was
+   * noticed.
+   */
   warn(nowMs: number): void {
     const { deployment } = this
     if (deployment === null || deployment.servers.length <= this.members.length) return
@@ -69,15 +77,16 @@ export class Membership {
     } else if (nowMs - this.#shortSince >= SHORT_MS) {
       this.#shortSince = Number.POSITIVE_INFINITY
       process.emitWarning(
-        `this client knows ${this.members.length} of the ${deployment.servers.length} servers of Redlock deployment ${deployment.id}. Give it all of them: ${listed(deployment)}`,
+        `this client knows ${this.members.length} of the ${deployment.servers.length} servers of Redlock ` +
+          `deployment ${deployment.id}. Give it all of them: ${listed(deployment)}`,
         { type: 'HoldfastWarning', code: 'HF_SERVERS' },
       )
     }
   }
 
   /**
-   * The deployment that most of them are of, and its latest epoch. A server that once belonged elsewhere and was given by mistake does not
-   * decide it for having answered first.
+   * The deployment that most of them are of, and its latest epoch. A server that once belonged elsewhere and was given
+   * by mistake does not decide it for having answered first.
    */
   #elect(): Deployment | null {
     const told = this.#voters.flatMap(({ deployment }) =>
@@ -100,16 +109,19 @@ export class Membership {
     if (told.epoch === 0 && told.id !== deployment?.id) return new SilentError(where, 0, FOUNDING)
     if (deployment === null) return new SilentError(where, 0, FOUNDING)
     if (told.id !== deployment.id) {
-      // It passes, if most servers lost their data and are being founded anew; if not, too few are left, and that is told as lasting.
+      // It passes, if most servers lost their data and are being founded anew; if not, too few are left, and that is
+      // told as lasting.
       return new SilentError(
         where,
         0,
-        `it belongs to another deployment, ${told.id} (${listed(told)}), and not to ${deployment.id} (${listed(deployment)}). Give every client the same servers`,
+        `it belongs to another deployment, ${told.id} (${listed(told)}), and not to ${deployment.id} ` +
+          `(${listed(deployment)}). Give every client the same servers`,
       )
     }
     if (this.#maxTtlMs !== 0 && this.#maxTtlMs !== deployment.maxTtlMs) {
       return new StoreError(
-        `Redis at ${where} belongs to a deployment whose longest lease (maxTtlMs) is ${deployment.maxTtlMs} ms, not ${this.#maxTtlMs} ms: all clients and servers must agree on one`,
+        `Redis at ${where} belongs to a deployment whose longest lease (maxTtlMs) is ${deployment.maxTtlMs} ms, ` +
+          `not ${this.#maxTtlMs} ms: all clients and servers must agree on one`,
       )
     }
     if (!isSame(told, deployment)) return new ChangedError(where)

@@ -43,7 +43,8 @@ export function resolveSettings(options: RedlockOptions | undefined, nodes: numb
   checkKeys('Redlock options', options, KEYS)
   if (nodes < NODES_MIN || nodes > SERVERS_MAX) {
     throw new UsageError(
-      `Redlock needs ${NODES_MIN} to ${SERVERS_MAX} independent servers, given ${nodes}${nodes === 1 ? '; for one server use redis://' : ''}`,
+      `Redlock needs ${NODES_MIN} to ${SERVERS_MAX} independent servers, given ` +
+        `${nodes}${nodes === 1 ? '; for one server use redis://' : ''}`,
     )
   }
   const majority = majorityOf(nodes)
@@ -61,7 +62,8 @@ export function resolveSettings(options: RedlockOptions | undefined, nodes: numb
   }
   if (quorum !== undefined && (!Number.isInteger(quorum) || quorum < majority || quorum > nodes)) {
     throw new UsageError(
-      `quorum must be ${majority} to ${nodes} with ${nodes} servers, given ${String(quorum)}: two groups of ${Math.floor(nodes / 2)} or fewer need not have a server in common, and then both would hold`,
+      `quorum must be ${majority} to ${nodes} with ${nodes} servers, given ${String(quorum)}: two groups of ` +
+        `${Math.floor(nodes / 2)} or fewer need not have a server in common, and then both would hold`,
     )
   }
   return Object.freeze({

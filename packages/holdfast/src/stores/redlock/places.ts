@@ -56,8 +56,9 @@ export class OwnPlace {
   }
 
   /**
-   * A server has answered. A answers "you wait", then B leaves and A pushes its vote: read together, the push is dealt with at once
-   * and the answer a moment later. Believed last, it would undo the vote, and its owner would sleep until the net catches it.
+   * A server has answered. A answers "you wait", then B leaves and A pushes its vote: read together, the push is dealt
+   * with at once and the answer a moment later. Believed last, it would undo the vote, and its owner would sleep until
+   * the net catches it.
    */
   answered(voter: number, at: number, hasVote: boolean, isRivalled: boolean): void {
     const pushedAt = this.#pushedAt?.[voter]
@@ -69,7 +70,9 @@ export class OwnPlace {
   }
 }
 
-/** Some of the servers, by their index: at most fifteen, so that one number holds them and a place needs no hash tables. */
+/**
+ * Some of the servers, by their index: at most fifteen, so that one number holds them and a place needs no hash tables.
+ */
 export class ServerSet {
   #bits = 0
   #size = 0

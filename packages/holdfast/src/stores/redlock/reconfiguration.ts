@@ -1,6 +1,7 @@
 /**
- * Keeps the servers of a deployment one deployment: tells those that missed a change of it, takes in again those that lost their data, and
- * founds it when all servers are new. Why it can't make two hold: docs/decisions/018-redlock-changes-its-servers.md.
+ * Keeps the servers of a deployment one deployment: tells those that missed a change of it, takes in again those that
+ * lost their data, and founds it when all servers are new. Why it can't make two hold:
+ * docs/decisions/018-redlock-changes-its-servers.md.
  */
 import { diagnostics } from '../../contract/events.ts'
 import { StoreUnreachableError } from '../../contract/errors.ts'
@@ -59,10 +60,11 @@ export class Reconfiguration {
   }
 
   /**
-   * Founds a deployment of these servers, which were never used or have lost their data, or most of them. First each gets to know of all,
-   * and gives no vote; only when all of them do, they are told to begin. So a server is never in two: {a, b, c} and {c, d, e} are founded at
-   * once; c takes part in one, and the other never begins. The server with the smallest run id is asked first: of those who found the same
-   * deployment at once, it chooses one, and the others help.
+   * Founds a deployment of these servers, which were never used or have lost their data, or most of them. First each
+   * gets to know of all, and gives no vote; only when all of them do, they are told to begin. So a server is never in
+   * two: {a, b, c} and {c, d, e} are founded at once; c takes part in one, and the other never begins. The server with
+   * the smallest run id is asked first: of those who found the same deployment at once, it chooses one, and the others
+   * help.
    * @param how 'free': votes at once, on a first start. 'keep': after one longest lease.
    * @param overwrites one that is being founded, and maybe never will be.
    */
@@ -81,7 +83,8 @@ export class Reconfiguration {
       if (!(await this.#adopt(voter, founding, idOf(voter), 'quiet'))) return false
     }
     for (const voter of order) {
-      // One that has lost its data meanwhile would be told of a deployment that has no place for it, and never vote again.
+      // One that has lost its data meanwhile would be told of a deployment that has no place for it, and never vote
+      // again.
       if (voter.deployment?.id !== founding.id) return false
       if (!(await this.#adopt(voter, confirmed(founding), voter.server, how))) return false
     }
@@ -89,9 +92,11 @@ export class Reconfiguration {
   }
 
   /**
-   * Changes the servers by one step. A majority of the present ones agrees on it first, and on no other; then all are told.
-   * @returns how many ms it is too early for it, or 0: it is done, or another change was agreed on. A hold that was counted by the epoch before
-   *          the present one may last that long; its majority need not have a server in common with one after the next change.
+   * Changes the servers by one step. A majority of the present ones agrees on it first, and on no other; then all are
+   * told.
+   * @returns how many ms the change comes too early, or 0: it is done, or another change was agreed on. A hold that was
+   * counted by the epoch before the present one may last that long; its majority need not share a server with one after
+   * the next change.
    */
   async amend(next: Deployment): Promise<number> {
     const { counted } = this.#servers
@@ -146,7 +151,8 @@ export class Reconfiguration {
       await this.found(voters, 'keep', false)
       return
     }
-    // Most have lost their data, and somebody founds it anew: one that is taken back then would be left alone in the old one.
+    // Most have lost their data, and somebody founds it anew: one that is taken back then would be left alone in the
+    // old one.
     const ready = voters.filter(({ phase }) => phase === 'ready')
     const isFounding = ready.length < majorityOf(deployment.servers.length) && this.#lost(deployment).lost.size > 0
     for (const voter of answering) {
@@ -166,8 +172,9 @@ export class Reconfiguration {
   }
 
   /**
-   * A server that a change has taken in is told so, and gives no votes for one longest lease. One that stands for a server that lost its data
-   * begins its silence not before a majority knows of the change: until then somebody may still come to hold by the servers before it.
+   * A server that a change has taken in is told so, and gives no votes for one longest lease. One that stands for a
+   * server that lost its data begins its silence not before a majority knows of the change: until then somebody may
+   * still come to hold by the servers before it.
    */
   async #admit(voter: Voter, deployment: Deployment): Promise<void> {
     const server = deployment.servers.find(({ id }) => id === idOf(voter))
@@ -177,8 +184,9 @@ export class Reconfiguration {
       (one) => isSame(one.deployment, deployment) && before.includes(one.server),
     )
     if (server.isQuiet && moved.length < majorityOf(before.length)) return
-    // Also one that a change has just added keeps quiet. A server that holds its run and is emptied (FLUSHALL, a deleted marker) looks the
-    // same: A holds by a, b, c of five; c is emptied, taken in as if it had never voted, and with d and e lets B in.
+    // Also one that a change has just added keeps quiet. A server that holds its run and is emptied (FLUSHALL, a
+    // deleted marker) looks the same: A holds by a, b, c of five; c is emptied, taken in as if it had never voted, and
+    // with d and e lets B in.
     await this.#adopt(voter, deployment, server.id, 'quiet')
   }
 
@@ -195,16 +203,17 @@ export class Reconfiguration {
       if (earlyMs > 0) this.#later(Math.min(earlyMs, deployment.maxTtlMs))
       return
     }
-    // Most have lost their data: nobody can hold by this deployment any more, nor agree on a change. It is founded anew, if all are here. Not
-    // by one of another name: a client that was given d for c, when a lost its data, would found {a, b, d}; (a, d) and (b, c) share no server.
+    // Most have lost their data: nobody can hold by this deployment any more, nor agree on a change. It is founded
+    // anew, if all are here. Not by one of another name: a client that was given d for c, when a lost its data, would
+    // found {a, b, d}; (a, d) and (b, c) share no server.
     const begun = this.#servers.voters.filter((voter) => voter.deployment?.epoch === 0 && isListed(voter, deployment))
     const all = [...alive, ...begun, ...lost.values()]
     if (lost.size > 0 && all.length >= deployment.servers.length) await this.found(all, 'keep', false)
   }
 
   /**
-   * Those that have no marker any more, by the server that each was; and those that may be any. One that is being founded anew counts, too: who
-   * began that may have been cut off, and another must end it.
+   * Those that have no marker any more, by the server that each was; and those that may be any. One that is being
+   * founded anew counts, too: who began that may have been cut off, and another must end it.
    */
   #lost(deployment: Deployment): { readonly lost: Map<string, Voter>; readonly strangers: readonly Voter[] } {
     const { voters } = this.#servers
@@ -222,9 +231,9 @@ export class Reconfiguration {
   }
 
   /**
-   * One that is reached by another name than it was taken in by: all others are here, so that it can only be this one, or was given in its place.
-   * Only if the others are reached by other names as well: c, let go for d and emptied, would be put back by every client that still has the old
-   * list. And only if most agree: see above.
+   * One that is reached by another name than it was taken in by: all others are here, so that it can only be this one,
+   * or was given in its place. Only if the others are reached by other names as well: c, let go for d and emptied,
+   * would be put back by every client that still has the old list. And only if most agree: see above.
    */
   #otherName(
     deployment: Deployment,

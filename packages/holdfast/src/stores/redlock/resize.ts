@@ -1,4 +1,7 @@
-/** Changes which servers a deployment has, while clients work: one more, one less, one after the other, until they are those asked for. */
+/**
+ * Changes which servers a deployment has, while clients work: one more, one less, one after the other, until they are
+ * those asked for.
+ */
 import { StoreError, StoreUnreachableError, UsageError } from '../../contract/errors.ts'
 import type { Runtime } from '../../contract/runtime.ts'
 import { Keys } from '../redis/keys.ts'
@@ -83,7 +86,10 @@ export class Resize {
     }
   }
 
-  /** The next step on the way; null: there is none. First one more, then one less: so that there are never fewer than there will be. */
+  /**
+   * The next step on the way; null: there is none. First one more, then one less: so that there are never fewer than
+   * there will be.
+   */
   #next(deployment: Deployment): Deployment | null {
     const wanted = [...this.#targets]
     const missing = wanted.find((voter) => this.#serverOf(voter, deployment) === null)
@@ -127,8 +133,8 @@ export class Resize {
   }
 
   /**
-   * Every cell is taken again by a majority of the present servers: one of them is among any majority after the next change. A cell that nobody
-   * touched would else stay on servers of two changes ago.
+   * Every cell is taken again by a majority of the present servers: one of them is among any majority after the next
+   * change. A cell that nobody touched would else stay on servers of two changes ago.
    */
   async #carryCells(): Promise<void> {
     const names = new Set<string>()
@@ -149,7 +155,8 @@ export class Resize {
     while (!isDone()) {
       if (this.#servers.runtime.now() > until) {
         throw new StoreUnreachableError(
-          `the change to ${what} was agreed on, and not all servers could be told of it. They will be by the clients; run it again`,
+          `the change to ${what} was agreed on, and not all servers could be told of it. They will be by the ` +
+            `clients; run it again`,
         )
       }
       await this.#sleep(LOOK_MS)

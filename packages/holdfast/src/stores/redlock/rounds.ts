@@ -1,4 +1,4 @@
-/** The rounds of Redlock: enter and touch on all servers at once, counted by majority, with a token that a majority has settled. */
+/** The rounds of Redlock: enter and touch on all servers at once, counted by majority, with a token that it settled. */
 import { diagnostics } from '../../contract/events.ts'
 import { StoreUnreachableError } from '../../contract/errors.ts'
 import { instant } from '../../contract/validity.ts'
@@ -155,7 +155,7 @@ export class Rounds {
     return tally
   }
 
-  /** Too few answers came, since the servers have changed meanwhile, or one lost its marker; now it is known who they are. */
+  /** Too few answers came: the servers have changed meanwhile, or one lost its marker. Now they are known. */
   async #isChanged(tallies: readonly Tally[]): Promise<boolean> {
     const failed = tallies.filter((tally) => tally.end() === 'unreachable')
     return failed.length > 0 && this.#servers.calm(failed.flatMap(({ errors }) => errors))
@@ -176,7 +176,7 @@ export class Rounds {
       runtime,
       limitMs: this.#limitMs,
       send: (voter) => {
-        // On one connection a leave comes behind its own enter; only one that erred may still be under way on an older one.
+        // On one connection a leave comes behind its own enter; an enter that erred may still be under way elsewhere.
         const isDoubted = known === undefined || known.erred.has(voter.index)
         return this.leaveAt(voter, entry, { isDoubted, afterMs, round }, key)
       },
@@ -196,7 +196,7 @@ export class Rounds {
     return voter.ask('leave', [key], args)
   }
 
-  /** Places given up there without an answer. Of what was sent in the ended round or before, no answer is waited for any more. */
+  /** Places given up there without an answer. Answers to the ended round or an earlier one are awaited no more. */
   bury(voter: Voter, line: string, tombstones: readonly Tombstone[], ended: number): Promise<Items> {
     const ttlMs = Math.max(...tombstones.map(({ entry }) => entry.ttlMs))
     const places = tombstones.flatMap(({ entry, round }) => [entry.id, round])
@@ -226,7 +226,8 @@ export class Rounds {
     const args: Argument[] = [this.#retentionMs, id, weight, capacity, ttlMs, own.priority, proposed, isFixed, round]
     args.push(wait ? 1 : 0, this.#inbox, data)
     if (voter.phase === 'ready') own.asked.add(voter.index)
-    // One that is just being met gets it, too. What is not sent at all can't come late: a server that is away is owed nothing for it.
+    // One that is just being met gets it, too. What is not sent at all can't come late: a server that is away is owed
+    // nothing for it.
     const isSent = voter.takes
     if (isSent) own.sent.add(voter.index)
     return voter.ask('enter', [own.key], args, counted).then(
@@ -293,7 +294,8 @@ export class Rounds {
         return this.#waitingPlace(own, tally, since)
       case 'unreachable':
         this.#yieldVotes(own)
-        // Three became four, one of them down: who holds by two of three needs the vote of the new one, and nobody else can have three.
+        // Three became four, one of them down: who holds by two of three needs the vote of the new one, and nobody else
+        // can have three.
         if (own.isGranted && tally.votes.size > counted.servers.length - majorityOf(counted.servers.length)) {
           this.#enterAgain(own, tally, counted)
         }
@@ -313,9 +315,10 @@ export class Rounds {
   }
 
   /**
-   * Agrees on the token of a new holder. If a quorum answered the same one, that was it, and each of them remembers it beside
-   * our vote. Else the largest is written back, and a server counts only if our vote still lives there, as its script says in
-   * the same step: any later holder needs one of those servers, gets its vote after ours has ended there, and so a larger token.
+   * Agrees on the token of a new holder. If a quorum answered the same one, that was it, and each of them remembers it
+   * beside our vote. Else the largest is written back, and a server counts only if our vote still lives there, as its
+   * script says in the same step: any later holder needs one of those servers, gets its vote after ours has ended
+   * there, and so a larger token.
    */
   async #settle(own: OwnPlace, largest: number, counted: Deployment): Promise<Tally> {
     const round = this.#next(own)
@@ -339,7 +342,7 @@ export class Rounds {
     }
   }
 
-  /** A server that lost the place, or came late, gets it again while a majority stands: the next failure then does less harm. */
+  /** A server that lost the place, or came late, gets it again while a majority stands, against the next failure. */
   #enterAgain(own: OwnPlace, tally: Tally, counted: Deployment): void {
     const proposed = own.token ?? own.priority
     for (const index of tally.gone) {

@@ -1,4 +1,7 @@
-/** All servers that a client was given: which of them vote together, what time it is for them, and whether a question got a majority. */
+/**
+ * All servers that a client was given: which of them vote together, what time it is for them, and whether a question
+ * got a majority.
+ */
 import { diagnostics } from '../../contract/events.ts'
 import { StoreError, StoreUnreachableError } from '../../contract/errors.ts'
 import type { Runtime } from '../../contract/runtime.ts'
@@ -59,7 +62,10 @@ export class Servers implements VoterOwner {
     return this.#membership.deployment
   }
 
-  /** By which a question is asked and its answers are counted. Throws as long as that is not known, or enough of its servers are not. */
+  /**
+   * By which a question is asked and its answers are counted. Throws as long as that is not known, or enough of its
+   * servers are not.
+   */
   get counted(): Deployment {
     const { deployment } = this.#membership
     if (deployment === null || this.members.length < this.quorum) {
@@ -92,7 +98,10 @@ export class Servers implements VoterOwner {
     return Math.max(this.#settings.quorum, majorityOf(deployment?.servers.length ?? this.voters.length))
   }
 
-  /** Connects to all, and settles when all have joined or failed, or a little after a quorum has, or when it is too late. */
+  /**
+   * Connects to all, and settles when all have joined or failed, or a little after a quorum has, or when it is too
+   * late.
+   */
   async open(): Promise<void> {
     for (const voter of this.voters) voter.open()
     await new Promise<void>((resolve) => {
@@ -124,19 +133,23 @@ export class Servers implements VoterOwner {
     )
   }
 
-  /** What to say when too few answered, or too few may vote; those of which nothing was heard gave no answer in time. */
+  /**
+   * What to say when too few answered, or too few may vote; those of which nothing was heard gave no answer in time.
+   */
   unreachable(heard: number, errors: readonly (Error | null | undefined)[], line?: string): StoreError {
     const told = errors.filter((error) => error !== null && error !== undefined)
     const lasting = this.#misfit ?? told.find((error) => error instanceof StoreError && !isPassing(error))
     if (lasting instanceof StoreError) return lasting
     const asked = this.#membership.total
     const silent = asked - heard - told.length
-    // Those that could have answered, and the others that were given: that one is of another deployment is what its owner must know.
+    // Those that could have answered, and the others that were given: that one is of another deployment is what its
+    // owner must know.
     const barred = this.voters.filter((voter) => !this.members.includes(voter)).flatMap(({ trouble }) => trouble ?? [])
     const reasons = tellReasons([...told, ...barred])
     if (silent > 0) reasons.push(`${silent} gave none in time`)
     return new StoreUnreachableError(
-      `${this.quorum} of ${this.deployment?.servers.length ?? asked} servers are needed, and ${Math.max(0, asked - heard)} did not give an answer that counts: ${reasons.join('; ')}`,
+      `${this.quorum} of ${this.deployment?.servers.length ?? asked} servers are needed, and ` +
+        `${Math.max(0, asked - heard)} did not give an answer that counts: ${reasons.join('; ')}`,
       { ...(line === undefined ? {} : { line }), cause: told[0] },
     )
   }
@@ -152,7 +165,9 @@ export class Servers implements VoterOwner {
     if (isPassing || this.#ready === 0) return null
     const given = this.voters.map(({ wire }) => wire.where).join(',')
     return new StoreError(
-      `this client was given ${given}, and deployment ${deployment.id} has ${deployment.servers.length} servers: ${listed(deployment)}. ${this.quorum} of them are needed, and it knows ${members.length}: give every client all of them. To change which servers there are, run: holdfast redlock resize`,
+      `this client was given ${given}, and deployment ${deployment.id} has ${deployment.servers.length} ` +
+        `servers: ${listed(deployment)}. ${this.quorum} of them are needed, and it knows ${members.length}: ` +
+        `give every client all of them. To change which servers there are, run: holdfast redlock resize`,
     )
   }
 
@@ -180,8 +195,8 @@ export class Servers implements VoterOwner {
   }
 
   /**
-   * The token, or priority, to propose: the time in microseconds as most servers have it, and more than the last one. One
-   * server's wrong clock does not count; only the median is taken.
+   * The token, or priority, to propose: the time in microseconds as most servers have it, and more than the last one.
+   * One server's wrong clock does not count; only the median is taken.
    */
   propose(): number {
     const now = this.runtime.now()
@@ -242,8 +257,9 @@ export class Servers implements VoterOwner {
   }
 
   /**
-   * One of two clocks has jumped. Whose, the others tell: if a majority jumped alike it was ours, and nobody is to blame;
-   * if a majority did not, it was the server's, and its votes end early or last too long, so it is silenced for everybody.
+   * One of two clocks has jumped. Whose, the others tell: if a majority jumped alike it was ours, and nobody is to
+   * blame; if a majority did not, it was the server's, and its votes end early or last too long, so it is silenced for
+   * everybody.
    */
   jumped(voter: Voter, byMs: number): void {
     if (voter.jumpMs === 0) voter.jumpAt = this.runtime.now()
@@ -259,8 +275,8 @@ export class Servers implements VoterOwner {
       queueMicrotask(() => this.listener?.slept())
       return
     }
-    // Only who was known before the jump and is still can tell. (The machine sleeps; two servers hang up and are met anew: they
-    // seem to fit, and the third would take the blame.)
+    // Only who was known before the jump and is still can tell. (The machine sleeps; two servers hang up and are met
+    // anew: they seem to fit, and the third would take the blame.)
     const witnesses = this.voters.filter(({ clock }) => clock.knownSince <= voter.fitAt)
     if (witnesses.length < this.quorum || Math.abs(byMs) < BLAME_MS) {
       voter.jumpMs = 0
@@ -276,7 +292,8 @@ export class Servers implements VoterOwner {
       one.jumpMs = 0
       one.clock.reset()
       one.isFar = true
-      // Should that fail, whoever sees the jump next tries again; until its clock is known anew its votes do not count for us.
+      // Should that fail, whoever sees the jump next tries again; until its clock is known anew its votes do not count
+      // for us.
       one.quarantine().catch((error: unknown) => diagnostics.failed('', error))
     }
   }

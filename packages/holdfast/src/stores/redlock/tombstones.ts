@@ -1,4 +1,7 @@
-/** Places that were given up on a server which has not confirmed it: told again until it has, or until they must have lapsed. No leftovers. */
+/**
+ * Places that were given up on a server which has not confirmed it: told again until it has, or until they must have
+ * lapsed. No leftovers.
+ */
 import { diagnostics } from '../../contract/events.ts'
 import type { Entry } from '../../contract/driver.ts'
 import type { Runtime } from '../../contract/runtime.ts'
@@ -14,7 +17,9 @@ export interface Tombstone {
   isTold: boolean
 }
 
-/** Tells a server of them; requests to enter of the given round, or of later ones, are not among what comes too late. */
+/**
+ * Tells a server of them; requests to enter of the given round, or of later ones, are not among what comes too late.
+ */
 type Bury = (voter: Voter, line: string, tombstones: readonly Tombstone[], before: number) => Promise<unknown>
 
 const RETRY_MS = 200
@@ -44,7 +49,10 @@ export class Tombstones {
     this.#later(voter)
   }
 
-  /** A place is entered in that line in that round: it must not meet our own vote for an older one, and is itself buried no more. */
+  /**
+   * A place is entered in that line in that round: it must not meet our own vote for an older one, and is itself buried
+   * no more.
+   */
   clear(voter: Voter, line: string, id: string, round: number): void {
     const tombstones = this.#tombstones.size === 0 ? undefined : this.#tombstones.get(voter)?.get(line)
     if (tombstones === undefined) return

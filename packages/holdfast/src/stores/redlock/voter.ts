@@ -1,4 +1,7 @@
-/** One server of the deployment: joined anew on every connection, asked, and believed only as far as its marker and its clock allow. */
+/**
+ * One server of the deployment: joined anew on every connection, asked, and believed only as far as its marker and its
+ * clock allow.
+ */
 import { HoldfastError, StoreError, StoreUnreachableError } from '../../contract/errors.ts'
 import type { Runtime } from '../../contract/runtime.ts'
 import { translate } from '../redis/errors.ts'
@@ -96,8 +99,9 @@ export class Voter {
   }
 
   /**
-   * Says hello; if that is under way, once more when it has ended. The server restarts; the client reconnects; its next request must not count
-   * on votes of the run before: so nothing else is sent on a new connection until the marker has been compared.
+   * Says hello; if that is under way, once more when it has ended. The server restarts; the client reconnects; its next
+   * request must not count on votes of the run before: so nothing else is sent on a new connection until the marker has
+   * been compared.
    */
   join(): void {
     if (!this.#isUp) return
@@ -191,8 +195,9 @@ export class Voter {
   }
 
   /**
-   * A client that the user has does not tell of an outage. A server freezes; thousands of requests would be queued for it, each given up after its
-   * time, each done when it goes on, and each to be undone. So after the first it is asked nothing but who it is, until it answers.
+   * A client that the user has does not tell of an outage. A server freezes; thousands of requests would be queued for
+   * it, each given up after its time, each done when it goes on, and each to be undone. So after the first it is asked
+   * nothing but who it is, until it answers.
    */
   #lose(error: Error): void {
     if (this.phase !== 'ready') return
@@ -250,7 +255,10 @@ export class Voter {
     }
   }
 
-  /** Makes it one of a deployment, if it still is what it said last. Whether it did; if not, it must be asked again who it is. */
+  /**
+   * Makes it one of a deployment, if it still is what it said last. Whether it did; if not, it must be asked again who
+   * it is.
+   */
   async adopt(to: Deployment, server: string, how: 'keep' | 'quiet' | 'free', decision: string): Promise<boolean> {
     const from = this.answer?.part ?? ''
     const args = [from, partOf(to, server), to.maxTtlMs, how, writeDeployment(to)]
@@ -353,4 +361,5 @@ const EVICTS = -2
 const EVICTION =
   'it may evict votes when its memory is full. Set its maxmemory-policy to noeviction; one longest lease later it votes'
 const WHY =
-  'it restarted, lost its data or its clock jumped, and may have forgotten votes that still count. On a first start run: holdfast redlock init'
+  'it restarted, lost its data or its clock jumped, and may have forgotten votes that still count. On a first ' +
+  'start run: holdfast redlock init'

@@ -1,4 +1,7 @@
-/** What a process hears from the servers: votes for its places, requests to give one back, and changes of lines it observes. */
+/**
+ * What a process hears from the servers: votes for its places, requests to give one back, and changes of lines it
+ * observes.
+ */
 import { diagnostics } from '../../contract/events.ts'
 import type { Stop, Wake } from '../../contract/driver.ts'
 import type { Keys } from '../redis/keys.ts'
@@ -45,7 +48,9 @@ export class Wakeups {
     this.#inquired = inquired
   }
 
-  /** Subscribes on a server that has joined, once; the connection keeps it over reconnects. Failing that, waiters ask. */
+  /**
+   * Subscribes on a server that has joined, once; the connection keeps it over reconnects. Failing that, waiters ask.
+   */
   listen(voter: Voter): void {
     if (!this.#listening.has(voter)) {
       this.#listening.add(voter)
@@ -97,7 +102,10 @@ export class Wakeups {
     if (!this.#closed && voter.phase === 'ready') this.listen(voter)
   }
 
-  /** The server's time, then `v`, `y` or `b` and an id, several by commas: has the vote now, is asked to yield it, was broken. */
+  /**
+   * The server's time, then `v`, `y` or `b` and an id, several by commas: has the vote now, is asked to yield it, was
+   * broken.
+   */
   #heard(voter: Voter, message: string): void {
     const [at, ...items] = message.split(',')
     for (const item of items) {
@@ -110,7 +118,8 @@ export class Wakeups {
       const isRivalled = item.startsWith('y')
       own.pushed(voter.index, Number(at), isRivalled)
       if (isRivalled) this.#inquired(own)
-      // One look when a majority seems to be there, rather than one for each vote; a round under way looks for itself when it ends.
+      // One look when a majority seems to be there, rather than one for each vote; a round under way looks for itself
+      // when it ends.
       else if (!own.isBusy && !own.isGranted && own.votes.size >= this.#servers.quorum) own.wake?.()
     }
   }

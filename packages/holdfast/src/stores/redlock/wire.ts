@@ -1,4 +1,7 @@
-/** What a voter needs of a connection to its server, whoever carries the bytes: ours, the user's client, or a simulation. */
+/**
+ * What a voter needs of a connection to its server, whoever carries the bytes: ours, the user's client, or a
+ * simulation.
+ */
 import type { Argument } from '../../clients/redis/encode.ts'
 
 /** The steps that a server can be asked for: each is one script, see lua/. */
@@ -32,8 +35,8 @@ export interface Wire {
   /** Put by the client itself before every key: channels carry it, too. */
   readonly keyPrefix: string
   /**
-   * Whether it is our own connection: `onUp` is told of every new one, and messages come on it, behind the answers given before them.
-   * If not, each script must ask the server which run of it this is.
+   * Whether it is our own connection: `onUp` is told of every new one, and messages come on it, behind the answers
+   * given before them. If not, each script must ask the server which run of it this is.
    */
   readonly tells: boolean
   /** Begins to connect, and to stay connected. */

@@ -6,8 +6,9 @@ export interface BackoffRange {
 }
 
 /**
- * The pause after so many `failures`, where `random` is from 0 to 1. At least the share `least` of the step is waited: connections
- * take one half, so that a server which accepts and hangs up is not hammered; who only got in each other's way may come at once.
+ * The pause after so many `failures`, where `random` is from 0 to 1. At least the share `least` of the step is waited:
+ * connections take one half, so that a server which accepts and hangs up is not hammered; who only got in each other's
+ * way may come at once.
  */
 export function backoffMs(failures: number, range: BackoffRange, random: number, least = 0): number {
   const step = Math.min(range.backoffMaxMs, range.backoffMinMs * 2 ** Math.min(failures, 30))

@@ -6,7 +6,7 @@ import { CapacityMismatchError } from '../../contract/errors.ts'
 export function capacityError(asked: Pick<Entry, 'line' | 'capacity'>, capacity: number): CapacityMismatchError {
   const { line } = asked
   return new CapacityMismatchError(
-    `line ${JSON.stringify(line)} has capacity ${capacity} while it is in use, asked for ${asked.capacity}`,
+    `lock ${JSON.stringify(line)} is in use with capacity ${capacity}, asked for ${asked.capacity}`,
     { line },
   )
 }

@@ -1,15 +1,18 @@
 /**
  * The deadline of every store: the one place that judges "no answer in time".
  *
- * A process that was blocked or stopped finds its timers overdue and the answers unread in the socket. Timers run first, so a
- * timer that judged by itself would give up a sound connection, and with it every lock that the connection holds. An immediate
- * runs after the sockets were read: an answer that waits there counts, however late the timer is.
+ * A process that was blocked or stopped finds its timers overdue and the answers unread in the socket. Timers run
+ * first, so a timer that judged by itself would give up a sound connection, and with it every lock that the connection
+ * holds. An immediate runs after the sockets were read: an answer that waits there counts, however late the timer is.
  */
 
 /** setTimeout fires at once for anything longer; who is told early looks at the clock and sets the deadline again. */
 const DELAY_MS_MAX = 2 ** 31 - 1
 
-/** One timer for all that is due, on the clock of `performance.now()`. The process may end before, unless it is kept alive. */
+/**
+ * One timer for all that is due, on the clock of `performance.now()`. The process may end before, unless it is kept
+ * alive.
+ */
 export class Deadline {
   readonly #passed: () => void
   readonly #now: () => number
@@ -18,7 +21,10 @@ export class Deadline {
   #at = Number.POSITIVE_INFINITY
   #keepsAlive = false
 
-  /** `passed` is called at the earliest moment that was set, or a little before: it looks at the clock, and sets the next. */
+  /**
+   * `passed` is called at the earliest moment that was set, or a little before: it looks at the clock, and sets the
+   * next.
+   */
   constructor(passed: () => void, now: () => number = () => performance.now()) {
     this.#passed = passed
     this.#now = now
@@ -61,8 +67,9 @@ export class Deadline {
 }
 
 /**
- * Settles as `promise` does, or rejects with `late()` once `performance.now()` has reached `at`; what the promise does later is
- * of no interest any more. Meanwhile the process stays alive, unless it is `background` work that nobody awaits.
+ * Settles as `promise` does, or rejects with `late()` once `performance.now()` has reached `at`; what the promise does
+ * later is of no interest any more. Meanwhile the process stays alive, unless it is `background` work that nobody
+ * awaits.
  */
 export async function within<T>(promise: Promise<T>, at: number, late: () => Error, background = false): Promise<T> {
   let deadline: Deadline | undefined

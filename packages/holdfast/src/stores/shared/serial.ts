@@ -16,7 +16,8 @@ export class Serial {
   }
 
   /**
-   * Takes the key until `pass`. Without `wait`, false means that somebody has it. `stop` ends the wait, with its reason.
+   * Takes the key until `pass`. Without `wait`, false means that somebody has it. `stop` ends the wait, with its
+   * reason.
    */
   take(key: string, wait: boolean, stop?: AbortSignal): Promise<boolean> {
     if (this.#takeFree(key)) return Promise.resolve(true)

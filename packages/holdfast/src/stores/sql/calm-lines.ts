@@ -1,6 +1,7 @@
 /**
- * The lines that this process last found empty: they are entered and left by the short way, one plain statement. When somebody is there after
- * all, that statement changes nothing, and the routine that knows crowds is called: one more round trip, once.
+ * The lines that this process last found empty: they are entered and left by the short way, one plain statement. When
+ * somebody is there after all, that statement changes nothing, and the routine that knows crowds is called: one more
+ * round trip, once.
  */
 const LINES_MAX = 10_000
 

@@ -1,4 +1,6 @@
-/** Every call settles: what the client library leaves hanging ends here, with the error of a store that gave no answer. */
+/**
+ * Every call settles: what the client library leaves hanging ends here, with the error of a store that gave no answer.
+ */
 import { StoreUnreachableError } from '../../contract/errors.ts'
 import { within } from '../shared/deadline.ts'
 

@@ -19,7 +19,7 @@ import { Serial } from '../shared/serial.ts'
 import { CalmLines } from './calm-lines.ts'
 import type { Dialect, Wakeups } from './dialect.ts'
 import { linesOf } from './listing.ts'
-import { capacityError, readPlace } from './places.ts'
+import { refusedCapacity, readPlace } from './places.ts'
 import { answerOf, type Queries, SWEEP_ROWS_MAX } from './queries.ts'
 import { Renewals } from './renewals.ts'
 import { Sweeper } from './sweeper.ts'
@@ -33,9 +33,9 @@ export class SqlDriver implements Driver {
   readonly #queries: Queries
   readonly #wakeups: Wakeups
   /**
-   * One enter at a time for each line of a process. A and B ask in this order, a pool gives them different connections, and
-   * B's request overtakes A's: callers of one process would not be served in the order they asked. The line's row lock would
-   * make them wait for each other anyway, each on a connection that others could use.
+   * One enter at a time for each line of a process. A and B ask in this order, a pool gives them different connections,
+   * and B's request overtakes A's: callers of one process would not be served in the order they asked. The line's row
+   * lock would make them wait for each other anyway, each on a connection that others could use.
    */
   readonly #entering = new Serial()
   readonly #calm = new CalmLines()
@@ -71,7 +71,7 @@ export class SqlDriver implements Driver {
   async #enterCrowd(entry: Entry, wait: boolean, since: Instant): Promise<Place | null> {
     const reply = await this.#queries.ask('enter', { ...entry, wait })
     const answer = answerOf(reply)
-    if (answer?.startsWith('capacity ')) throw capacityError(entry, answer)
+    if (answer?.startsWith('capacity ')) throw refusedCapacity(entry, answer)
     const place = readPlace(answer, since)
     this.#wakeups.answered?.(entry.id, place, reply.seat)
     this.#answered(entry, place)
@@ -90,7 +90,7 @@ export class SqlDriver implements Driver {
     if (answer === null) return null
     // The capacity that was found, and at which of the entries.
     const [, found, nth] = /^(capacity \d+)[;,](\d+)/.exec(answer) ?? []
-    if (found !== undefined) throw capacityError(entries[Number(nth) - 1] as Entry, found)
+    if (found !== undefined) throw refusedCapacity(entries[Number(nth) - 1] as Entry, found)
     const answers = this.#dialect.readAnswers(answer, entries.length)
     return entries.map((_, i) => readPlace(answers[i] ?? null, since) as Place)
   }

@@ -1,4 +1,6 @@
-/** Turns what both SQL stores list, one row per place in the order of names and tokens, into lines as people see them. */
+/**
+ * Turns what both SQL stores list, one row per place in the order of names and tokens, into lines as people see them.
+ */
 import type { LineView, PlaceView } from '../../contract/driver.ts'
 import { placeView } from '../view.ts'
 import { unhex } from './hex.ts'

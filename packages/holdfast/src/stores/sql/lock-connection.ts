@@ -1,4 +1,7 @@
-/** A connection that holds locks of its session, whatever the client library: silence ends it, and its loss is told once. */
+/**
+ * A connection that holds locks of its session, whatever the client library: silence ends it, and its loss is told
+ * once.
+ */
 import { StoreError, StoreUnreachableError } from '../../contract/errors.ts'
 import type { LockSession } from './session-locks.ts'
 import { Watchdog } from './watchdog.ts'

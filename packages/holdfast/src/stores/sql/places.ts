@@ -1,6 +1,7 @@
 /** Reads the one form in which both SQL stores answer where a place stands. */
-import { CapacityMismatchError } from '../../contract/errors.ts'
+import type { CapacityMismatchError } from '../../contract/errors.ts'
 import type { Entry, Instant, Place } from '../../contract/driver.ts'
+import { capacityError } from '../shared/capacity.ts'
 
 /** Both count in microseconds. */
 export const US = 1_000
@@ -19,7 +20,6 @@ export function readPlace(answer: string | null, since: Instant): Place | null {
 }
 
 /** `capacity n`: the line is in use with that one. */
-export function capacityError({ line, capacity }: Entry, answer: string): CapacityMismatchError {
-  const message = `line ${JSON.stringify(line)} has ${answer} while it is in use, asked for ${capacity}`
-  return new CapacityMismatchError(message, { line })
+export function refusedCapacity(entry: Entry, answer: string): CapacityMismatchError {
+  return capacityError(entry, Number(answer.slice('capacity '.length)))
 }

@@ -1,4 +1,7 @@
-/** The statements of the store: a dialect writes each text with named values ($line, $id), the driver gives those values. */
+/**
+ * The statements of the store: a dialect writes each text with named values ($line, $id), the driver gives those
+ * values.
+ */
 import type { Change, Demand, Entry } from '../../contract/driver.ts'
 import { hex } from './hex.ts'
 import { US } from './places.ts'

@@ -1,6 +1,7 @@
 /**
- * Renewals that are asked for in one turn of the event loop, sent as one statement: core hands over 500 places a call, so that no call blocks the
- * loop for long, and a process with ten thousand holds would make twenty statements of them. Each is a commit; five are cheaper.
+ * Renewals that are asked for in one turn of the event loop, sent as one statement: core hands over 500 places a call,
+ * so that no call blocks the loop for long, and a process with ten thousand holds would make twenty statements of them.
+ * Each is a commit; five are cheaper.
  */
 import type { Entry, Place } from '../../contract/driver.ts'
 

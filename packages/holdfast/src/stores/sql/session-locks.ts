@@ -1,6 +1,7 @@
 /**
- * Locks that a session of the server holds: connection = ownership. They have no ttl, no token and no order but the server's, and end with the connection.
- * Holds of a process share a connection, or a few; who has to wait does so on one of his own, and keeps it while he holds.
+ * Locks that a session of the server holds: connection = ownership. They have no ttl, no token and no order but the
+ * server's, and end with the connection. Holds of a process share a connection, or a few; who has to wait does so on
+ * one of his own, and keeps it while he holds.
  */
 import { onAbort } from '../../contract/aborts.ts'
 import { checkKeys, checkName, checkSpan, checkWhole } from '../../contract/check.ts'
@@ -30,7 +31,10 @@ export interface SessionHeld extends AsyncDisposable {
   readonly state: 'held' | 'lost' | 'released'
   /** Throws LockLostError after a loss and NotHeldError after a release. */
   assertHeld(): void
-  /** Lets go. True: the server confirms that it was still held. Idempotent; does not reject when the server is out of reach. */
+  /**
+   * Lets go. True: the server confirms that it was still held. Idempotent; does not reject when the server is out of
+   * reach.
+   */
   release(): Promise<boolean>
 }
 
@@ -200,7 +204,10 @@ class ServerLocks implements SessionLocks {
     return own
   }
 
-  /** The shared connection with the least to do; null: there is none yet. If all are busy another is opened for those who come later. */
+  /**
+   * The shared connection with the least to do; null: there is none yet. If all are busy another is opened for those
+   * who come later.
+   */
   #pick(): LockSession | null {
     if (this.#closed) throw new ClosedError('these session locks were closed')
     let best: LockSession | null = null

@@ -1,4 +1,6 @@
-/** What the driver needs of a client library: statements in autocommit, each one round trip. Every call settles in time. */
+/**
+ * What the driver needs of a client library: statements in autocommit, each one round trip. Every call settles in time.
+ */
 import { createHash } from 'node:crypto'
 
 export interface Statement {
@@ -7,12 +9,17 @@ export interface Statement {
   readonly text: string
 }
 
-/** Named after its text: two users of one connection, or two processes behind a pooler, have one name for one statement only. */
+/**
+ * Named after its text: two users of one connection, or two processes behind a pooler, have one name for one statement
+ * only.
+ */
 export function makeStatement(name: string, text: string): Statement {
   return { name: `holdfast.${name}.${createHash('sha256').update(text).digest('hex').slice(0, 24)}`, text }
 }
 
-/** A session of the server that is ours for as long as it is open: locks of a session are let go where they were taken. */
+/**
+ * A session of the server that is ours for as long as it is open: locks of a session are let go where they were taken.
+ */
 export interface Seat {
   readonly isOpen: boolean
 }

@@ -1,4 +1,7 @@
-/** One request to a SQL server until it is settled: victims are sent again, all other failures are told in our own terms. */
+/**
+ * One request to a SQL server until it is settled: victims are sent again, all other failures are told in our own
+ * terms.
+ */
 import { StoreError } from '../../contract/errors.ts'
 
 /** What the errors of one server mean, and which tables it was asked for. */
@@ -48,7 +51,8 @@ export function schemaError(
 ): StoreError {
   if (found !== null && found > needed) {
     return new StoreError(
-      `${store}: the tables ${where} are of version ${found}, newer than the ${needed} that this Holdfast knows; install a newer Holdfast`,
+      `${store}: the tables ${where} are of version ${found}, newer than the ${needed} that this Holdfast ` +
+        `knows; install a newer Holdfast`,
       { cause },
     )
   }

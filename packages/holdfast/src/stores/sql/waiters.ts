@@ -1,4 +1,6 @@
-/** Who wants to be woken in this process, and which of its places still wait: what pushes and polls are matched with. */
+/**
+ * Who wants to be woken in this process, and which of its places still wait: what pushes and polls are matched with.
+ */
 import { type Entry, isGranted, type Place, type Push, type Stop, type Wake } from '../../contract/driver.ts'
 
 interface Watched {

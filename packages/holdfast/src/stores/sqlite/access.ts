@@ -47,8 +47,8 @@ export function isOurs(uid: number): boolean {
 }
 
 /**
- * Uses a path that leads to this very file, and never through a link. It is not opened for reading: to close a descriptor that
- * is gives back all locks that this process has on the file, those of SQLite included.
+ * Uses a path that leads to this very file, and never through a link. It is not opened for reading: to close a
+ * descriptor that is gives back all locks that this process has on the file, those of SQLite included.
  */
 export function grasp<T>(path: string, use: (path: string, stat: Stats) => T): T | null {
   return attempt(() => {
@@ -73,8 +73,8 @@ export function handTo({ uid, gid }: Access, path: string, mode: number): void {
 }
 
 /**
- * SQLite gives the log the rights that the file has when the log is made. Who changes those of the file later, to share it,
- * would have the others stopped by the log.
+ * SQLite gives the log the rights that the file has when the log is made. Who changes those of the file later, to share
+ * it, would have the others stopped by the log.
  */
 export function shareLog(file: string): void {
   const access = accessTo(file)

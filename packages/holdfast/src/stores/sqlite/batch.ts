@@ -58,7 +58,9 @@ export class TransactionBatch {
     this.#commit = engine.prepare('COMMIT')
   }
 
-  /** Runs the job inside a transaction. It may run again after a rollback, so it must not touch anything but the file. */
+  /**
+   * Runs the job inside a transaction. It may run again after a rollback, so it must not touch anything but the file.
+   */
   run<T>(job: () => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#closed !== null) {
@@ -124,7 +126,10 @@ export class TransactionBatch {
     this.#next()
   }
 
-  /** Works through the queue without taking from it; what a job throws that is ours is its answer, all else undoes the turn. */
+  /**
+   * Works through the queue without taking from it; what a job throws that is ours is its answer, all else undoes the
+   * turn.
+   */
   #work(outcomes: Outcome[]): void {
     const until = this.#runtime.now() + WORK_MS_MAX
     for (const turn of this.#queue) {

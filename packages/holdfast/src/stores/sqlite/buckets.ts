@@ -1,4 +1,7 @@
-/** Rate limits in the file. Each method runs inside a transaction, so that what is read is still true when it is written. */
+/**
+ * Rate limits in the file. Each method runs inside a transaction, so that what is read is still true when it is
+ * written.
+ */
 import { type Bucket, EMPTY, takeFrom } from '../../contract/bucket.ts'
 import type { Demand, Taken } from '../../contract/driver.ts'
 import type { Engine, Statement } from './engine.ts'

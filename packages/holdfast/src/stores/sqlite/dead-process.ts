@@ -44,7 +44,9 @@ function isZombie(stat: ProcessStat): boolean {
   return (stat.state === 'Z' || stat.state === 'X') && stat.threads <= 1
 }
 
-/** The signal finds zombies as well, which a container without an init never loses: only a look at each member tells. */
+/**
+ * The signal finds zombies as well, which a container without an init never loses: only a look at each member tells.
+ */
 function groupLives(group: number): boolean {
   if (!exists(-group)) return false
   return readdirSync('/proc').some((name) => {

@@ -176,9 +176,10 @@ export class SqliteDriver implements Driver, FileListener, LivenessListener {
   }
 
   /**
-   * Ties the places that this driver has in a line to one more process: they are alive while either lives, also past their
-   * ttl once this process can't renew them any more. With `group` (default true) it counts as alive while any member of
-   * the process group that it leads does. Answers how many places were tied: 0 when that process is gone already.
+   * Ties the places that this driver has in a line to one more process: they are alive while either lives, also past
+   * their ttl once this process can't renew them any more. With `group` (default true) it counts as alive while any
+   * member of the process group that it leads does. Answers how many places were tied: 0 when that process is gone
+   * already.
    */
   async alsoAlive(name: string, pid: number, options: { readonly group?: boolean } = {}): Promise<number> {
     const { host } = this.#options
@@ -301,7 +302,10 @@ export class SqliteDriver implements Driver, FileListener, LivenessListener {
     return this.#quietly(() => file.census.find(key))?.socket ?? ''
   }
 
-  /** Reads in a timer or after a commit, where nobody could be told: what is wrong with the file is told by the next call. */
+  /**
+   * Reads in a timer or after a commit, where nobody could be told: what is wrong with the file is told by the next
+   * call.
+   */
   #quietly<T>(read: () => T): T | undefined {
     try {
       return read()
@@ -355,7 +359,8 @@ export class SqliteDriver implements Driver, FileListener, LivenessListener {
         if (!this.#localWakeups.hasObservers) return
         this.#observe()
         const file = this.#file
-        // An observer that is told of nothing would wait for ever: unreadable counts as changed, and its own look fails.
+        // An observer that is told of nothing would wait for ever: unreadable counts as changed, and its own look
+        // fails.
         const version = file === null ? null : this.#quietly(() => file.dataVersion())
         if (version === this.#dataVersion) return
         this.#dataVersion = version

@@ -120,8 +120,8 @@ export class SqliteFile {
   }
 
   /**
-   * The last one to close empties the log. But libsql closes only when its statements are collected, which the end of a process
-   * forestalls; short-lived processes would then each read a long log anew.
+   * The last one to close empties the log. But libsql closes only when its statements are collected, which the end of a
+   * process forestalls; short-lived processes would then each read a long log anew.
    */
   #trimLog(): void {
     const log = statSync(`${this.#realPath}-wal`, { throwIfNoEntry: false })
@@ -189,8 +189,8 @@ function openReady(openEngine: OpenEngine, path: string, host: Host): Engine {
 
 function enroll(engine: Engine, host: Host, socket: string): number {
   const { world, pid, start } = host
-  // The key counts only once it is committed. A statement by itself gives its row first and commits later: the commit fails,
-  // the next process gets the same key, and each of the two is rung for the other.
+  // The key counts only once it is committed. A statement by itself gives its row first and commits later: the commit
+  // fails, the next process gets the same key, and each of the two is rung for the other.
   engine.exec('BEGIN IMMEDIATE')
   try {
     const key = new Census(engine, host).add({ world, pid, start, socket, isGroup: false })

@@ -19,7 +19,7 @@ export interface Front {
 }
 
 /** The same, and what else a new place must know. */
-export interface Gate extends Front {
+export interface FrontGate extends Front {
   readonly lastToken: number
   readonly boot: string
   /** Until when an enter of this id comes too late. */
@@ -68,13 +68,14 @@ export class Fronts {
     // Grants are a prefix of the line: if its last place is granted, nobody waits but one that is to become heavier.
     this.#outlook = engine.prepare(
       `SELECT coalesce((SELECT granted = 0 FROM places WHERE line = ? AND token > ? ORDER BY token DESC LIMIT 1), 0)
-       OR EXISTS (SELECT 1 FROM places WHERE line = ? AND raised IS NOT NULL AND granted = 0 AND token <> ?) AS wanted, ${FRONT}`,
+       OR EXISTS (SELECT 1 FROM places WHERE line = ? AND raised IS NOT NULL AND granted = 0 AND token <> ?) AS wanted,
+       ${FRONT}`,
     )
   }
 
-  gate(entry: Entry, now: number): Gate {
+  gate(entry: Entry, now: number): FrontGate {
     const limit = span(entry.capacity, entry.weight)
-    return this.#gate.get(entry.id, now, TOKEN_MAX, entry.line, TOKEN_MAX, TOKEN_MAX, limit) as Gate
+    return this.#gate.get(entry.id, now, TOKEN_MAX, entry.line, TOKEN_MAX, TOKEN_MAX, limit) as FrontGate
   }
 
   /** A raised place waits for all that were granted beside it, also for those behind it. */

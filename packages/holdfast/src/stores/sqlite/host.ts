@@ -31,7 +31,9 @@ export function readProc(path: string, read: (path: string) => string = (p) => r
 
 const link = (path: string): string | null => readProc(path, (p) => readlinkSync(p))
 
-/** State and start time of a process by its line in /proc/<pid>/stat; the name in it may hold anything, ')' included. */
+/**
+ * State and start time of a process by its line in /proc/<pid>/stat; the name in it may hold anything, ')' included.
+ */
 export interface ProcessStat {
   readonly state: string
   readonly group: number
@@ -49,8 +51,8 @@ export function readStat(pid: number | 'self'): ProcessStat | null {
 }
 
 /**
- * How far the monotonic clock of this time namespace is ahead of the host's, in microseconds. A container may have its own:
- * without this its places would look lapsed, or everlasting, to the others.
+ * How far the monotonic clock of this time namespace is ahead of the host's, in microseconds. A container may have its
+ * own: without this its places would look lapsed, or everlasting, to the others.
  */
 function clockShiftUs(): number {
   const offsets = readProc('/proc/self/timens_offsets')

@@ -23,7 +23,8 @@ export class Listing {
     this.#removal = removal
     // Both engines cut text that they read at the first NUL, which a name may hold: read as bytes it comes whole.
     this.#names = engine.prepare(
-      `SELECT hex(line) AS name FROM places WHERE line >= ? AND line > ? GROUP BY line ORDER BY line LIMIT ${PAGE_LINES}`,
+      `SELECT hex(line) AS name FROM places WHERE line >= ? AND line > ? GROUP BY line ORDER BY line LIMIT ` +
+        `${PAGE_LINES}`,
     )
     this.#places = engine.prepare(
       `SELECT entered_at, lapses_at, data, ${STORED_PLACE} FROM places WHERE line = ? ORDER BY token`,

@@ -30,7 +30,9 @@ export class Liveness {
   readonly #listener: LivenessListener
   readonly #waiting = new Map<string, Waiting>()
   readonly #echoes = new Set<Cancel>()
-  /** Dead, and seen to: a wrapper whose child still runs stays in front, and need not be reported ten times a second. */
+  /**
+   * Dead, and seen to: a wrapper whose child still runs stays in front, and need not be reported ten times a second.
+   */
   readonly #reported = new Set<number>()
   #cancel: Cancel | null = null
   #probes = 0
@@ -50,8 +52,8 @@ export class Liveness {
   }
 
   /**
-   * The connection to this process has closed: it has died, or let go of the store. If it left just before, its push may have
-   * died with it, so whoever waited for it looks.
+   * The connection to this process has closed: it has died, or let go of the store. If it left just before, its push
+   * may have died with it, so whoever waited for it looks.
    */
   gone(process: number): void {
     const waiting = [...this.#waiting.values()].filter(({ blockers }) => blockers.includes(process))

@@ -59,7 +59,8 @@ export class Removal {
     // A window function would say it in one statement, and make a temporary table each time.
     this.#first = engine.prepare(
       `SELECT ${CANDIDATE}, lapses_at <= ? AS lapsed,
-         (SELECT coalesce(sum(iif(other.raised IS NOT NULL AND other.beside < places.token, other.raised, other.weight)), 0)
+         (SELECT coalesce(sum(
+            iif(other.raised IS NOT NULL AND other.beside < places.token, other.raised, other.weight)), 0)
           FROM places AS other WHERE other.line = places.line
           AND other.token <= coalesce(places.beside, places.token) AND other.token <> places.token) AS used
        FROM places WHERE line = ? AND token > ? AND (granted = 0 OR lapses_at <= ?) ORDER BY token LIMIT 1`,

@@ -1,4 +1,6 @@
-/** The file's schema: made when the file is new, recognised when it is ours, refused without a change when it is not. */
+/**
+ * The file's schema: made when the file is new, recognised when it is ours, refused without a change when it is not.
+ */
 import { StoreError } from '../../contract/errors.ts'
 import { BUSY_TIMEOUT_MS, type Engine, type Row } from './engine.ts'
 import { type Host, UNKNOWN_BOOT } from './host.ts'
@@ -8,7 +10,8 @@ import { DEFAULT_PREFIX, Names } from './names.ts'
 const APPLICATION_ID = 0x486f6c64
 const VERSION = 3
 
-// A row of `place` seldom passes 250 bytes. Small pages keep what a commit must write small; 2 048 still holds such a row whole.
+// A row of `place` seldom passes 250 bytes. Small pages keep what a commit must write small; 2 048 still holds such a
+// row whole.
 const PAGE_BYTES = 2_048
 // A checkpoint syncs the disk, which may take tens of milliseconds inside somebody's call. Every 16 MiB it is rare.
 const CHECKPOINT_PAGES = 8_192
@@ -19,8 +22,8 @@ const LOG_BYTES_KEPT = 2 * CHECKPOINT_PAGES * PAGE_BYTES
  * Lines, cells and limits stand here by their names with a prefix: see names.ts.
  * `host` has one row: the boot that the file's times belong to, and the last token or version given out in any line.
  * There is no table of lines: a line is its places, so nothing is left of it when they have gone.
- * `process` names who may die; `place.process` is who entered, `place.also` (keys, with commas) who keeps it alive besides;
- * a key of 0 there stands for nobody, and keeps it until its ttl though all others be dead.
+ * `process` names who may die; `place.process` is who entered, `place.also` (keys, with commas) who keeps it alive
+ * besides; a key of 0 there stands for nobody, and keeps it until its ttl though all others be dead.
  * A place that was raised weighs `raised` to those whose token is past `beside`, and waits for all others up to it.
  * Times are microseconds on the host's monotonic clock.
  */
@@ -53,7 +56,10 @@ CREATE TABLE cell (
 CREATE INDEX cell_by_lapse ON cell (lapses_at) WHERE lapses_at IS NOT NULL;
 `
 
-/** As it is since version 3, under another name: whoever still runs an older version is told, instead of overlooking a raise. */
+/**
+ * As it is since version 3, under another name: whoever still runs an older version is told, instead of overlooking a
+ * raise.
+ */
 const PLACES = `
 CREATE TABLE places (
   line TEXT NOT NULL,
@@ -93,7 +99,8 @@ CREATE INDEX bucket_by_lapse ON bucket (lapses_at);
 /** Makes the file ready; throws the engine's error while it is busy, and a StoreError when it is not for us. */
 export function prepareFile(engine: Engine, path: string, host: Host): void {
   engine.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
-  // Whoever may write the file may also have changed its schema: triggers and views of theirs call no function with effects.
+  // Whoever may write the file may also have changed its schema: triggers and views of theirs call no function with
+  // effects.
   engine.exec('PRAGMA trusted_schema = OFF')
   const isNew = check(engine, path)
   if (isNew) engine.exec(`PRAGMA page_size = ${PAGE_BYTES}`)
@@ -122,7 +129,8 @@ export function prepareFile(engine: Engine, path: string, host: Host): void {
 
 /** True: the file is empty. Reads only, since a file that is not ours must stay as it is. */
 function check(engine: Engine, path: string): boolean {
-  // Counted first: another process may make the tables between two of these reads, and its commit brings the mark along.
+  // Counted first: another process may make the tables between two of these reads, and its commit brings the mark
+  // along.
   const { n } = engine.prepare('SELECT count(*) AS n FROM sqlite_schema').get() as { readonly n: number }
   const application = pragma(engine, 'application_id')
   const version = pragma(engine, 'user_version')
@@ -184,8 +192,8 @@ function upgrade(engine: Engine): void {
 }
 
 /**
- * Without a boot id the clock itself tells: it began anew, so something in the file was written later than now, or lapses
- * later than anything written now could. What it does not tell apart lapses within its own ttl all the same.
+ * Without a boot id the clock itself tells: it began anew, so something in the file was written later than now, or
+ * lapses later than anything written now could. What it does not tell apart lapses within its own ttl all the same.
  */
 function isOfFormerBoot(engine: Engine, now: number): boolean {
   const found = engine.prepare(

@@ -1,4 +1,7 @@
-/** The lines of the file as a state machine, one method a request. Each runs inside an immediate transaction of its caller's. */
+/**
+ * The lines of the file as a state machine, one method a request. Each runs inside an immediate transaction of its
+ * caller's.
+ */
 import { StoreError } from '../../contract/errors.ts'
 import { type Entry, isGranted } from '../../contract/driver.ts'
 import { capacityError } from '../shared/capacity.ts'
@@ -7,7 +10,7 @@ import type { Engine, Statement } from './engine.ts'
 import {
   type Front,
   Fronts,
-  type Gate,
+  type FrontGate,
   grantedOf,
   keysOf,
   type Outlook,
@@ -87,7 +90,8 @@ export class SqliteStore {
     this.#fronts = new Fronts(engine)
     this.#find = engine.prepare('SELECT token FROM places WHERE line = ? AND id = ?')
     this.#insert = engine.prepare(
-      `INSERT INTO places (line, token, id, weight, capacity, ttl_us, process, entered_at, lapses_at, granted, broken, data, also)
+      `INSERT INTO places
+       (line, token, id, weight, capacity, ttl_us, process, entered_at, lapses_at, granted, broken, data, also)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)`,
     )
     this.#setToken = engine.prepare('UPDATE host SET token = ?')
@@ -96,7 +100,8 @@ export class SqliteStore {
     this.#renewLate = engine.prepare(`${renew} RETURNING granted, ${STORED_PLACE}`)
     this.#grant = engine.prepare('UPDATE places SET granted = 1 WHERE line = ? AND token = ?')
     this.#shorten = engine.prepare(
-      `UPDATE places SET broken = 1, lapses_at = ?, ttl_us = max(ttl_us, ?), also = coalesce(also || ',', '') || '${NOBODY}'
+      `UPDATE places SET broken = 1, lapses_at = ?, ttl_us = max(ttl_us, ?),
+       also = coalesce(also || ',', '') || '${NOBODY}'
        WHERE line = ? AND token = ? AND id = ? AND broken = 0 AND lapses_at > ?`,
     )
     this.#also = engine.prepare('SELECT also FROM places WHERE line = ? AND token = ?')
@@ -254,7 +259,10 @@ export class SqliteStore {
     return (this.#find.get(entry.line, entry.id) as { readonly token: number } | undefined)?.token
   }
 
-  /** max(previous + 1, wall clock): rises though the clock be set back, and though the last commits be lost with the power. */
+  /**
+   * max(previous + 1, wall clock): rises though the clock be set back, and though the last commits be lost with the
+   * power.
+   */
   nextToken(last: number): number {
     const token = Math.max(last + 1, Math.floor(this.#wallMs() * 1e3))
     if (!(token < TOKEN_MAX)) {
@@ -272,7 +280,7 @@ export class SqliteStore {
     return grantedOf(places)
   }
 
-  #gate(entry: Entry, now: number): Gate {
+  #gate(entry: Entry, now: number): FrontGate {
     const gate = this.#fronts.gate(entry, now)
     if (gate.boot !== this.#host.boot) {
       // Another kernel has opened the file and found the boot id changed: it counts us as dead.
@@ -281,7 +289,7 @@ export class SqliteStore {
     return gate
   }
 
-  #join(entry: Entry, gate: Gate, granted: boolean, now: number): Answer {
+  #join(entry: Entry, gate: FrontGate, granted: boolean, now: number): Answer {
     const token = this.nextToken(gate.lastToken)
     const { line, id, weight, capacity, data } = entry
     const ttlUs = Math.ceil(entry.ttlMs * 1e3)

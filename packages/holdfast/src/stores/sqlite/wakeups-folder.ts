@@ -1,7 +1,7 @@
 /**
- * The folder beside the file, with one socket for each process. Users who share a file need not trust each other, and any of
- * them may put into the folder, and into the file, what he likes. So nothing in here is used by its name alone: it is grasped
- * first, without following a link, seen to be a socket, and then used by its descriptor.
+ * The folder beside the file, with one socket for each process. Users who share a file need not trust each other, and
+ * any of them may put into the folder, and into the file, what he likes. So nothing in here is used by its name alone:
+ * it is grasped first, without following a link, seen to be a socket, and then used by its descriptor.
  */
 import {
   closeSync,
@@ -28,7 +28,10 @@ export function isSocketName(name: unknown): name is string {
 
 export class WakeupFolder {
   readonly #fd: number
-  /** Through the descriptor: who may write beside the file can't put another folder in this one's place. Also, it is short. */
+  /**
+   * Through the descriptor: who may write beside the file can't put another folder in this one's place. Also, it is
+   * short.
+   */
   readonly #path: string
   readonly #access: Access
 

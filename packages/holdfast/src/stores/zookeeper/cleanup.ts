@@ -1,4 +1,6 @@
-/** Removes nodes, also those of which nobody knows whether they are there: a session would keep such a ghost for ever. */
+/**
+ * Removes nodes, also those of which nobody knows whether they are there: a session would keep such a ghost for ever.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { StoreUnreachableError } from '../../contract/errors.ts'
 import { type ClientState, isZooKeeperError, type Stat, type ZooKeeperClient } from '../../clients/zookeeper/index.ts'
@@ -42,8 +44,8 @@ export class Cleanup {
 
   /** Looks for the node of a place by its id. */
   async find(standing: OwnPlace): Promise<{ readonly path: string; readonly stat: Stat } | null> {
-    // All that was sent before, also over an earlier connection, has happened before this sync or will never happen: the
-    // leader refuses what a server sends for a session that has moved on.
+    // All that was sent before, also over an earlier connection, has happened before this sync or will never happen:
+    // the leader refuses what a server sends for a session that has moved on.
     const [, line] = await Promise.all([
       this.#client.sync('/'),
       readLine(this.#client, this.#layout, standing.linePath),

@@ -6,7 +6,9 @@
 
 /** Sessions are made of at least four ticks, so that half a tick is at most this part of them. */
 const UNTOLD = 1 / 8
-/** How often there should be a contact: then the latest one that was told is never older than a quarter of a session. */
+/**
+ * How often there should be a contact: then the latest one that was told is never older than a quarter of a session.
+ */
 const CADENCE = 1 / 8
 /** Contacts closer to each other than this are one, the first. */
 const GRAIN = 1 / 64

@@ -1,4 +1,7 @@
-/** The layout of Apache Curator's InterProcessMutex, so that its users and ours exclude each other; kazoo's locks are read, too. */
+/**
+ * The layout of Apache Curator's InterProcessMutex, so that its users and ours exclude each other; kazoo's locks are
+ * read, too.
+ */
 import { UnsupportedError, UsageError } from '../../contract/errors.ts'
 import type { Entry } from '../../contract/driver.ts'
 import type { Layout, Named } from './layout.ts'

@@ -84,7 +84,8 @@ export class ZookeeperDriver implements Driver {
       lingers: false,
       scope: 'network',
       safety:
-        'Holds while a majority of the ensemble keeps its data and the clocks of client and leader run at the same rate, to within a quarter of the session.',
+        'Holds while a majority of the ensemble keeps its data and the clocks of client and leader run at the ' +
+        'same rate, to within a quarter of the session.',
     } as const)
   }
 
@@ -144,7 +145,7 @@ export class ZookeeperDriver implements Driver {
   async leave(entry: Entry, afterMs = 0): Promise<void> {
     if (afterMs > 0) {
       throw new UnsupportedError(
-        'on ZooKeeper a place can not outlive its release: its session ends only with the process',
+        'on ZooKeeper a lock can not outlive its release: its session ends only with the process',
         { line: entry.line },
       )
     }

@@ -8,7 +8,7 @@ import { readNames } from './line.ts'
 import { encodeNode } from './node-data.ts'
 
 /** A node that was made, and the line it stands in. */
-export interface Taken {
+export interface TakenPlace {
   readonly path: string
   readonly czxid: bigint
   /** The session that made it; 0n if that one has ended since. */
@@ -37,7 +37,7 @@ export class Entrance {
     this.#asksAlone = layout.ownsLines
   }
 
-  take(linePath: string, entry: Entry): Promise<Taken> {
+  take(linePath: string, entry: Entry): Promise<TakenPlace> {
     const path = this.#layout.placePath(linePath, entry)
     const data = encodeNode({ ttlMs: entry.ttlMs, broken: false, data: entry.data })
     return this.#parents.on(this.#client, linePath, () =>
@@ -54,12 +54,12 @@ export class Entrance {
   }
 
   /**
-   * Creates the node and writes nothing to the line's: the answer to the latter is its Stat as of this very transaction,
-   * and has the number of its children and the number of the transaction, which is the new node's czxid. A single child
-   * is the new one, and is granted. All servers apply transactions in one order, so that also a follower that is behind
-   * counts right.
+   * Creates the node and writes nothing to the line's: the answer to the latter is its Stat as of this very
+   * transaction, and has the number of its children and the number of the transaction, which is the new node's czxid. A
+   * single child is the new one, and is granted. All servers apply transactions in one order, so that also a follower
+   * that is behind counts right.
    */
-  async #takeAlone(linePath: string, path: string, data: Buffer): Promise<Taken> {
+  async #takeAlone(linePath: string, path: string, data: Buffer): Promise<TakenPlace> {
     const { mode, acl } = this.#create
     try {
       const [made, wrote] = await this.#client.multi([
@@ -82,8 +82,11 @@ export class Entrance {
     }
   }
 
-  /** In one write, and answered one after the other: the list has the new node, and with it all in front that still live. */
-  async #takeAmong(linePath: string, path: string, data: Buffer): Promise<Taken> {
+  /**
+   * In one write, and answered one after the other: the list has the new node, and with it all in front that still
+   * live.
+   */
+  async #takeAmong(linePath: string, path: string, data: Buffer): Promise<TakenPlace> {
     const [made, names] = await Promise.allSettled([
       this.#client.create2(path, data, this.#create),
       readNames(this.#client, linePath),

@@ -7,7 +7,8 @@ export function explained(error: unknown, line?: string): unknown {
   const detail = line === undefined ? { cause: error } : { cause: error, line }
   if (isZooKeeperError(error, 'NoAuth')) {
     return new StoreError(
-      `ZooKeeper does not permit this client to use ${error.path}: give the factory the identity that may, or change the ACL of that node`,
+      `ZooKeeper does not permit this client to use ${error.path}: give the factory the identity that may, or ` +
+        `change the ACL of that node`,
       detail,
     )
   }

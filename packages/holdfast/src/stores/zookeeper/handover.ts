@@ -1,12 +1,12 @@
 /**
  * How one that has the whole line passes it on, so that the next knows its turn by the event alone, without a question.
  *
- * A holder has nobody in front, and nobody is ever inserted there. So if the place right in front of a waiter was granted
- * when it left, the waiter is next. A `deleted` event alone does not say so: a waiter may have given up, a session may have
- * ended, somebody may have deleted the node by hand. So a holder leaves by two changes in one transaction: it writes to its
- * node, then deletes it. A watch fires once, at the first change, and the waiter is told `dataChanged`. Nothing else writes
- * to such a node: a break stands beside the line (wakeups-breaks.ts), and a server that sets a watch again after a cut tells
- * `deleted` of what was missed.
+ * A holder has nobody in front, and nobody is ever inserted there. So if the place right in front of a waiter was
+ * granted when it left, the waiter is next. A `deleted` event alone does not say so: a waiter may have given up, a
+ * session may have ended, somebody may have deleted the node by hand. So a holder leaves by two changes in one
+ * transaction: it writes to its node, then deletes it. A watch fires once, at the first change, and the waiter is told
+ * `dataChanged`. Nothing else writes to such a node: a break stands beside the line (wakeups-breaks.ts), and a server
+ * that sets a watch again after a cut tells `deleted` of what was missed.
  */
 import type { Entry } from '../../contract/driver.ts'
 import {

@@ -44,8 +44,8 @@ export class SessionHeartbeat {
   }
 
   /**
-   * The `since` of a place, by an answer to what was asked for then. Core believes in it for a ttl from there: it is moved
-   * back by as much as the session does not vouch for.
+   * The `since` of a place, by an answer to what was asked for then. Core believes in it for a ttl from there: it is
+   * moved back by as much as the session does not vouch for.
    */
   since(asked: Instant, entry: Entry, sessionMs: number): Instant {
     const until = Math.min(asked.monoMs + believableMs(sessionMs), this.#contacts.livesUntil(asked.monoMs, sessionMs))

@@ -18,8 +18,8 @@ const LONGEST_MS = 2 ** 31 - 1
 
 /**
  * Connects, and learns how long sessions may last there. Rejects if no server answers in time.
- * @param store `zookeeper://[user:password@]h1:2181,h2/chroot?layout=curator`, or options. `zookeepers:` is TLS; then `ca`, `cert` and
- * `key` may name files.
+ * @param store `zookeeper://[user:password@]h1:2181,h2/chroot?layout=curator`, or options. `zookeepers:` is TLS; then
+ * `ca`, `cert` and `key` may name files.
  */
 export async function zookeeper(store: string | URL | ZookeeperOptions): Promise<ZookeeperDriver> {
   const given = typeof store === 'string' || store instanceof URL ? ofText(String(store)) : store
@@ -31,7 +31,8 @@ export async function zookeeper(store: string | URL | ZookeeperOptions): Promise
     grantedMs(connect(1), options.connectTimeoutMs),
     grantedMs(connect(LONGEST_MS), options.connectTimeoutMs),
   ])
-  // Servers grant two ticks or more, and what is known of a session can be half a tick old: of two ticks that is too much.
+  // Servers grant two ticks or more, and what is known of a session can be half a tick old: of two ticks that is too
+  // much.
   const min = Math.min(shortestMs * 2, max)
   return new ZookeeperDriver({
     layout: layout === 'curator' ? new CuratorLayout() : new LineLayout(prefix),

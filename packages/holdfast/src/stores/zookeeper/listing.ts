@@ -72,8 +72,8 @@ async function viewPlace(
   try {
     const { data, stat } = await client.getData(`${linePath}/${place.name}`)
     const node = decodeNode(data)
-    // The age compares the leader's clock with ours. Of what is left only the whole lease is known: sessions are renewed
-    // where nobody else can see it.
+    // The age compares the leader's clock with ours. Of what is left only the whole lease is known: sessions are
+    // renewed where nobody else can see it.
     const times = { ageMs: wallMs - stat.ctime, leftMs: node.ttlMs }
     return placeView({ token: stat.czxid, weight: fullWeight(place), data: node.data }, times)
   } catch (error) {
@@ -98,7 +98,8 @@ export async function breakLine(
   const deaf = holders.find((holder) => !layout.hears(holder.name))
   if (deaf !== undefined && !now) {
     throw new UnsupportedError(
-      `kazoo holds ${JSON.stringify(name)} (${deaf.name}), and has no way to be asked for it: break it with \`now\`, or end that process`,
+      `kazoo holds ${JSON.stringify(name)} (${deaf.name}), and has no way to be asked for it: break it with ` +
+        `\`now\`, or end that process`,
       { line: name },
     )
   }
@@ -138,8 +139,9 @@ async function remove(client: ZooKeeperClient, path: string): Promise<boolean> {
 }
 
 /**
- * Nobody can shorten another's session. So the mark, like the word beside the line, is for the holder: its watch wakes it, it renews no more, its lease
- * ends and its own process takes the node away. A holder that is dead by then loses the node with its session.
+ * Nobody can shorten another's session. So the mark, like the word beside the line, is for the holder: its watch wakes
+ * it, it renews no more, its lease ends and its own process takes the node away. A holder that is dead by then loses
+ * the node with its session.
  */
 async function mark(client: ZooKeeperClient, layout: Layout, path: string): Promise<boolean> {
   try {

@@ -18,9 +18,9 @@ export interface Look {
 }
 
 /**
- * The server numbers the children of a node by counting creations in 32 signed bits. Past the last number it starts below
- * zero, and falls back to the last number again once it has written that down (its counter only ever grows), so that two
- * nodes can have one number. Near the end the numbers are therefore not trusted.
+ * The server numbers the children of a node by counting creations in 32 signed bits. Past the last number it starts
+ * below zero, and falls back to the last number again once it has written that down (its counter only ever grows), so
+ * that two nodes can have one number. Near the end the numbers are therefore not trusted.
  */
 const NUMBER_MAX = 2 ** 31 - 2 ** 20
 
@@ -95,9 +95,9 @@ function withMark(me: Named, blocking: readonly Named[], raised: Named | null): 
 }
 
 /**
- * The same for a place that wants the whole line, from the names alone: whoever stands next in front blocks it, whatever
- * the others are, so that of a hundred only the next and the first are parsed. null: parse them all, there is something
- * unusual among them.
+ * The same for a place that wants the whole line, from the names alone: whoever stands next in front blocks it,
+ * whatever the others are, so that of a hundred only the next and the first are parsed. null: parse them all, there is
+ * something unusual among them.
  */
 export function glanceFrom(
   names: readonly string[],
@@ -130,8 +130,8 @@ export function glanceFrom(
 
 /**
  * The nearest in front whose weights sum to more than my room: as long as all of them stand I am blocked, whatever goes
- * on before them; when one goes, it is time to look again. One for a mutex, the nearest writer for a reader, up to n for
- * n permits.
+ * on before them; when one goes, it is time to look again. One for a mutex, the nearest writer for a reader, up to n
+ * for n permits.
  */
 function blockingSet(me: Named, inFront: readonly Named[]): Named[] {
   const room = me.capacity - me.weight
@@ -150,8 +150,8 @@ function blockingSet(me: Named, inFront: readonly Named[]): Named[] {
 }
 
 /**
- * The places granted now: those of the front whose weights fit together. Takes the line in order. Those that came after one
- * had become heavier count its new weight.
+ * The places granted now: those of the front whose weights fit together. Takes the line in order. Those that came after
+ * one had become heavier count its new weight.
  */
 export function grantedOf(line: readonly Named[]): Named[] {
   const capacity = line[0]?.capacity ?? 0

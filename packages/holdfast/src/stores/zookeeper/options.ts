@@ -75,7 +75,9 @@ export function fromStoreUrl(url: StoreUrl, options: HoldfastOptions): Zookeeper
   }
 }
 
-/** Reads what stands behind the scheme: `//[user:password@]h1:2181,h2/chroot`. User and password are a digest identity. */
+/**
+ * Reads what stands behind the scheme: `//[user:password@]h1:2181,h2/chroot`. User and password are a digest identity.
+ */
 function parseAddress(rest: string): Pick<ZookeeperOptions, 'servers' | 'chroot' | 'identities'> {
   const match = /^\/\/(?:([^/]*)@)?([^/@]+)(\/.*)?$/.exec(rest)
   if (match === null) {

@@ -1,4 +1,6 @@
-/** The nodes above the places and cells: made when they turn out to be missing, since most of the time they are there. */
+/**
+ * The nodes above the places and cells: made when they turn out to be missing, since most of the time they are there.
+ */
 import { type Acl, isZooKeeperError, type ZooKeeperClient } from '../../clients/zookeeper/index.ts'
 
 /** How often a request is tried on ground that is pulled away under it: containers are removed while they are empty. */

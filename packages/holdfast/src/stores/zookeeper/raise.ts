@@ -1,12 +1,13 @@
 /**
- * A place that has become heavier than it was entered. Its name says what it weighed then, so the new weight stands in the name
- * of a node beside it, a mark: whoever lists the line sees it. The mark is of the same session as the place.
+ * A place that has become heavier than it was entered. Its name says what it weighed then, so the new weight stands in
+ * the name of a node beside it, a mark: whoever lists the line sees it. The mark is of the same session as the place.
  *
- * Whoever was granted before stays granted, and the raised place waits for them. So it is written in two steps: first an open
- * mark, from which on nobody is newly granted; then a settled one, with the last place that was granted beside it. Grants are
- * a prefix of the line that only grows while nobody gets heavier, and the server numbers the mark like the places: whoever was
- * granted before the mark, and lives, is in the prefix of a list that was read after it, and has a lower number. Also who
- * was granted by a list of a follower that was behind: that list was the line of an earlier moment.
+ * Whoever was granted before stays granted, and the raised place waits for them. So it is written in two steps: first
+ * an open mark, from which on nobody is newly granted; then a settled one, with the last place that was granted beside
+ * it. Grants are a prefix of the line that only grows while nobody gets heavier, and the server numbers the mark like
+ * the places: whoever was granted before the mark, and lives, is in the prefix of a list that was read after it, and
+ * has a lower number. Also who was granted by a list of a follower that was behind: that list was the line of an
+ * earlier moment.
  */
 import type { Named } from './layout.ts'
 

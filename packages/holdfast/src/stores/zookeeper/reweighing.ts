@@ -24,7 +24,8 @@ export class Reweighing {
 
   /**
    * Brings the place to the weight of its latest turn, one request after the other. What was sent before, also over a
-   * connection that is lost, has happened before the sync that comes first or never will: late requests need no other guard.
+   * connection that is lost, has happened before the sync that comes first or never will: late requests need no other
+   * guard.
    */
   async settle(standing: OwnPlace): Promise<void> {
     const before = standing.weighing

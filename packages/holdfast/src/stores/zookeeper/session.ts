@@ -6,7 +6,7 @@ import { capacityError } from '../shared/capacity.ts'
 import { Wakeups } from './wakeups.ts'
 import { BreakWakeups } from './wakeups-breaks.ts'
 import { isZooKeeperError, type WatchEvent, type ZooKeeperClient } from '../../clients/zookeeper/index.ts'
-import { Entrance, type Taken } from './entrance.ts'
+import { Entrance, type TakenPlace } from './entrance.ts'
 import type { ParentNodes } from './parent-nodes.ts'
 import type { Layout } from './layout.ts'
 import { parseLine, readNames } from './line.ts'
@@ -20,7 +20,7 @@ import { strangerAmong, strangerError, warnOfStranger } from './strangers.ts'
 import { isWhole, Handover } from './handover.ts'
 import { HoldWakeups } from './wakeups-holds.ts'
 
-/** `left`: by its own leave. `refused`: it never stood. `unanswered`: nobody said whether it stood. `lapsed`: all else. */
+/** `left`: by its own leave. `refused`: it never stood. `unanswered`: nobody knows if it stood. `lapsed`: all else. */
 export type Ending = 'left' | 'refused' | 'unanswered' | 'lapsed'
 
 /** What a session needs of its driver. */
@@ -87,7 +87,7 @@ export class PlaceSession {
   /** Takes a new place. Settles with where it stands, null if it was lost on the way. */
   async enter(standing: OwnPlace, asked: Instant): Promise<Place | null> {
     this.#ownPlaces.add(standing)
-    let taken: Taken
+    let taken: TakenPlace
     try {
       taken = await this.#entrance.take(standing.linePath, standing.entry)
     } catch (error) {
@@ -135,7 +135,7 @@ export class PlaceSession {
     // lives was proven a moment ago; else what the leader answers proves it. What a follower answers alone does not.
     const proven = ownPlaces.every(({ woken }) => woken) ? this.#heartbeat.justAnswered(asked) : null
     const synced = proven === null ? this.client.sync('/') : null
-    // Of these the event itself says that nobody is in front: nothing is asked. Whether somebody is behind is not known.
+    // Of these the event itself says that nobody is in front: nothing is asked. Who is behind is not known.
     const handover = new Set(proven === null ? [] : ownPlaces.filter(({ isTurn }) => isTurn))
     const lines = new Map<string, Promise<readonly string[]>>()
     for (const standing of ownPlaces) {
@@ -252,7 +252,7 @@ export class PlaceSession {
     throw strangerError(entry.line, stranger)
   }
 
-  /** Such a node has come while this one waits: its place is given up, its owner enters again, and is refused. Holders go on. */
+  /** Such a node has come while this one waits: the place is given up, its owner enters again and is refused. */
   async #isAmongStrangers(standing: OwnPlace, names: readonly string[]): Promise<boolean> {
     const { layout } = this.#around
     const stranger = await strangerAmong(this.client, layout, standing.linePath, names)
@@ -319,7 +319,8 @@ export class PlaceSession {
       this.#lapse(standing)
       return
     }
-    // A waiter will be told its turn, and not look whether it still stands: a hand that deletes its node is told as well.
+    // A waiter will be told its turn, and not look whether it still stands: a hand that deletes its node is told as
+    // well.
     const isDue = standing.granted || standing.isVisited
     if ((standing.granted || isWhole(standing.entry)) && isDue && standing.ownWatch === null)
       void this.#watchOwn(standing)

@@ -1,6 +1,6 @@
 /**
- * Nodes that another recipe has put beside our places, where the path of a line is not ours alone. Whether they hold the lock
- * can't be told from their names, and whether they wait for us neither: nobody is granted beside them.
+ * Nodes that another recipe has put beside our places, where the path of a line is not ours alone. Whether they hold
+ * the lock can't be told from their names, and whether they wait for us neither: nobody is granted beside them.
  */
 import { UnsupportedError } from '../../contract/errors.ts'
 import type { ZooKeeperClient } from '../../clients/zookeeper/index.ts'
@@ -30,7 +30,8 @@ export async function strangerAmong(
 
 export function strangerError(line: string, name: string): UnsupportedError {
   return new UnsupportedError(
-    `in ${JSON.stringify(line)} stands ${JSON.stringify(name)}, which neither Curator's InterProcessMutex nor kazoo's Lock has ` +
+    `in ${JSON.stringify(line)} stands ${JSON.stringify(name)}, which neither Curator's InterProcessMutex nor ` +
+      `kazoo's Lock has ` +
       'made: who holds the lock can not be told. Give that other recipe a path of its own',
     { line },
   )

@@ -1,6 +1,6 @@
 /**
- * Word to one that has a whole line that it is to give it up: the name of its node, in a node beside the line. In its own node
- * it would be a word to the next that it is its turn, see handover.ts.
+ * Word to one that has a whole line that it is to give it up: the name of its node, in a node beside the line. In its
+ * own node it would be a word to the next that it is its turn, see handover.ts.
  */
 import { ClosedError, StoreError } from '../../contract/errors.ts'
 import { isZooKeeperError, type WatchEvent, type ZooKeeperClient } from '../../clients/zookeeper/index.ts'

@@ -1,4 +1,7 @@
-/** The watches of one session on those in front of its places, and on its places' own nodes as far as the two share paths. */
+/**
+ * The watches of one session on those in front of its places, and on its places' own nodes as far as the two share
+ * paths.
+ */
 import { ClosedError, StoreError, StoreUnreachableError } from '../../contract/errors.ts'
 import { isZooKeeperError, type WatchEvent, type ZooKeeperClient } from '../../clients/zookeeper/index.ts'
 import type { Named } from './layout.ts'
@@ -32,14 +35,16 @@ export class Wakeups {
   }
 
   /**
-   * Takes back the watch on a node of our own that is about to be deleted, else we would be told of our own leaving. Not
-   * if one of ours waits for it: to the server a session has one watch at a path, and it would be theirs.
+   * Takes back the watch on a node of our own that is about to be deleted, else we would be told of our own leaving.
+   * Not if one of ours waits for it: to the server a session has one watch at a path, and it would be theirs.
    */
   unwatchOwn(path: string): void {
     if (!this.#waiting.has(path)) void this.#removeWatch(path)
   }
 
-  /** By reading rather than by exists: that would leave a watch behind at a node that has gone, and never comes again. */
+  /**
+   * By reading rather than by exists: that would leave a watch behind at a node that has gone, and never comes again.
+   */
   #watch(standing: OwnPlace, path: string, inFront: Named): void {
     const changed = ({ type }: Pick<WatchEvent, 'type'>): void => {
       if (standing.blocking.get(path) !== changed) return

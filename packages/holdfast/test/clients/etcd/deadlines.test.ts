@@ -36,7 +36,7 @@ test('nobody listens: the reason is told by the deadline, and nothing was sent',
   expect(error.message).toContain('ECONNREFUSED')
 })
 
-test('nobody to log in with: the reason is told by the deadline of the call, which is before that of the login', async () => {
+test('no server to log in at: the reason is told by the deadline of the call, before that of the login', async () => {
   const endpoint = await deadEndpoint()
   const client = clientOf(endpoint, { user: 'me', password: 'secret', timeoutMs: 2_000 })
   const error = await rejection(client.put({ key }, { timeoutMs: 100 }))

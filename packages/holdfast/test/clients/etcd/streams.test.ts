@@ -39,7 +39,7 @@ function serve<T extends object>(
   })
 }
 
-test('pieces of an answer are told whole; broken off between pieces, it is asked for again from its first revision', async () => {
+test('pieces of an answer are told whole; broken off between, it is asked for again from the start', async () => {
   const starts: unknown[] = []
   const peer = await startPeer((stream, headers, call) => {
     expect(headers.hasleader).toBe('true')

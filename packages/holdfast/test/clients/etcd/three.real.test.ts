@@ -109,7 +109,7 @@ test('a member stops while it serves: read, watch and keep-alive all go on throu
   expect(seen.events[0]?.kv.version).toBe(1n)
 })
 
-test('quorum is lost: a write ends by its deadline, a watch stream on the rest is ended, not left in silence', async () => {
+test('quorum is lost: a write ends by its deadline, a watch stream on the rest ends, not in silence', async () => {
   const { found: leader, others } = await cluster.leader()
   const client = clientOf([leader])
   const seen = new Recorder()

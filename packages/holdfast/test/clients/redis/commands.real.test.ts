@@ -95,7 +95,7 @@ describe.each([3, 2] as const)('RESP%i', (protocol) => {
     await expect(connection.command(['INCR', 's'])).rejects.toThrow('ERR value is not an integer or out of range')
   })
 
-  test('a script is loaded when the server does not know it, also after SCRIPT FLUSH, also many at a time', async () => {
+  test('a script that the server does not know is loaded, also after SCRIPT FLUSH, also many at a time', async () => {
     const add = script("return redis.call('INCRBY', KEYS[1], ARGV[1])")
     for (let round = 1; round <= 3; round++) {
       const sums = await Promise.all(Array.from({ length: 50 }, () => connection.run(add, ['sum'], [1])))

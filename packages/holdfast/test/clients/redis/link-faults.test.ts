@@ -1,4 +1,7 @@
-/** What becomes of commands when the link breaks, hangs or talks nonsense: nothing is sent twice, nothing hangs, nothing is mixed up. */
+/**
+ * What becomes of commands when the link breaks, hangs or talks nonsense: nothing is sent twice, nothing hangs, nothing
+ * is mixed up.
+ */
 import { afterEach, describe, expect, test } from 'vitest'
 import { ClosedError, StoreUnreachableError } from '../../../src/contract/errors.ts'
 import { Connection } from '../../../src/clients/redis/connection.ts'
@@ -94,7 +97,7 @@ describe('a dropped link', () => {
     expect(peer.heard.slice(-3)).toEqual(['DEL d', 'DEL e', 'DEL f'])
   })
 
-  test("offline: 'fail' rejects unsent commands with the failed attempt, and at once while waiting for the next", async () => {
+  test("offline: 'fail' rejects unsent commands with the failed attempt, at once before the next one", async () => {
     await open(() => '+OK\r\n', { offline: 'fail', backoffMinMs: 20_000, backoffMaxMs: 20_000 })
     await peer.stop()
     while (connection.ready) await new Promise((resolve) => setImmediate(resolve))

@@ -1,4 +1,6 @@
-/** A follower cut off from its leader: what it still answers must not keep a session believed that the leader has ended. */
+/**
+ * A follower cut off from its leader: what it still answers must not keep a session believed that the leader has ended.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ZooKeeperClient } from '../../../src/clients/zookeeper/index.ts'
 import { Rig } from '../../stores/zookeeper/rig.ts'

@@ -13,7 +13,7 @@ function states(client: ZooKeeperClient): ClientState[] {
   return seen
 }
 
-test('a black hole: disconnected by the read time-out, expired by the local deadline, though nobody ever answers', async () => {
+test('a black hole: disconnected by the read time-out, expired by the local deadline, never answered', async () => {
   await using peer = await Peer.listen()
   const client = clientOf([peer])
   const seen = states(client)
@@ -63,7 +63,7 @@ test('an idle link is pinged, and the answered ping moves the deadline from its 
   expect(client.state).toBe('connected')
 })
 
-test('the deadline counts from the sending of what was answered, not from the answer, and not from events', async () => {
+test('the deadline counts from the sending of what was answered, not from the answer or from events', async () => {
   await using peer = await Peer.listen()
   let now = 1_000
   const client = clientOf([peer], { now: () => now })
@@ -190,7 +190,7 @@ test('expiry by the word of the server: everything fails, and renew opens anothe
   expect(seen).toEqual(['connecting', 'connected', 'disconnected', 'expired', 'connecting', 'connected'])
 })
 
-test('an answer of SessionExpired on a live link ends the session; with the option renew the next one follows by itself', async () => {
+test('an answer of SessionExpired on a live link ends the session; with renew the next one follows', async () => {
   await using peer = await Peer.listen()
   const client = clientOf([peer], { renew: true })
   const connected = client.connect()

@@ -116,7 +116,7 @@ test('identities are given again after a cut', async () => {
   await expect(witness.getData(node)).rejects.toMatchObject({ kind: 'NoAuth' })
 })
 
-test('requests in flight when the link breaks settle as sent or are answered; none hangs, none is doubled', async () => {
+test('requests in flight when the link breaks settle as sent or are answered; none hangs or doubles', async () => {
   const client = proxied({ sessionTimeoutMs: 10_000 })
   const base = await client.create('/flight-', undefined, { mode: 'persistentSequential' })
   const outcomes: Promise<'done' | 'unknown' | 'unsent'>[] = []
@@ -157,7 +157,7 @@ test('a black hole that ends in time costs a reconnect, not the session', async 
   expect((await client.exists(node))?.ephemeralOwner).toBe(client.session?.id)
 })
 
-test('a black hole that does not end: expired by the local deadline, which is before the server frees the node', async () => {
+test('a black hole that does not end: expired by the local deadline, before the server frees the node', async () => {
   const client = proxied({ sessionTimeoutMs: 3_000 })
   const node = await client.create('/lost-', undefined, { mode: 'ephemeralSequential' })
   const freed = watched((watch) => witness.exists(node, { watch }))

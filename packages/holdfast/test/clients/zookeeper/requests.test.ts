@@ -1,4 +1,6 @@
-/** What becomes of requests when servers are gone, slow or silent: every promise settles, and says whether it was sent. */
+/**
+ * What becomes of requests when servers are gone, slow or silent: every promise settles, and says whether it was sent.
+ */
 import { inspect } from 'node:util'
 import { afterEach, expect, test } from 'vitest'
 import { ClosedError, UsageError } from '../../../src/contract/errors.ts'
@@ -59,7 +61,7 @@ test('a server that takes connections and says nothing is left for the next one'
   await connected
 })
 
-test('a sent request that times out keeps its turn: its late answer goes nowhere, the next answer to the next', async () => {
+test('a sent request that times out keeps its turn: its late answer is dropped, the next gets its own', async () => {
   await using peer = await Peer.listen()
   const client = clientOf([peer])
   const slow = client.create('/slow', undefined, { timeoutMs: 50 })

@@ -166,7 +166,7 @@ describe('the horizon', () => {
     expect(new Set(made).size).toBe(made.length)
   })
 
-  test('a horizon that the store refused is not used: two who both believe in one slot make nothing twice', async () => {
+  test('a horizon that the store refused is not used: two that both believe in a slot repeat nothing', async () => {
     const host = new Host()
     // The store has forgotten the place of the first, and whoever should tell the first of it does not.
     const deaf = new FaultyDriver(memory({ name: host.name, runtime: host.runtime }), {

@@ -1,4 +1,6 @@
-/** Eight processes that make ids; some are stopped meanwhile, and others take their slots over. Nothing may come twice. */
+/**
+ * Eight processes that make ids; some are stopped meanwhile, and others take their slots over. Nothing may come twice.
+ */
 import { type ChildProcess, fork } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -32,7 +32,7 @@ test('each period is run once, though every process has the job and their clocks
     const hf = await holdfast(memory({ name: 'once-periods', runtime }), { runtime })
     const once = hf.once('report', {
       everyMs: HOUR_MS,
-      run: ({ periodMs }) => void runs.push(`${i} ${new Date(periodMs).getUTCHours()}`),
+      run: ({ dueMs }) => void runs.push(`${i} ${new Date(dueMs).getUTCHours()}`),
     })
     processes.push({ hf, once })
   }
@@ -69,7 +69,7 @@ test('a period whose process died is run again only if that is asked for', async
   const hf = await holdfast(memory({ name: 'once-deaths' }))
   await hf
     .cell('holdfast/once/job')
-    .write({ periodMs: 1_000, startedMs: 1_000, endedMs: null, ok: null, host: 'gone', pid: 7 }, 0n)
+    .write({ dueMs: 1_000, startedMs: 1_000, endedMs: null, ok: null, host: 'gone', pid: 7 }, 0n)
   const job = hf.job('job')
   const once = { rerun: false, untilMs: 2_000, waitMs: 0 }
   expect(await job.attempt(1_000, once, () => {})).toBe('run by others')
@@ -106,8 +106,8 @@ test('periods that begin while a run still goes on are passed over, without a bu
   let finish = (): void => {}
   const once = hf.once('long', {
     everyMs: 10_000,
-    run: ({ periodMs }) => {
-      periods.push(periodMs)
+    run: ({ dueMs }) => {
+      periods.push(dueMs)
       return new Promise<void>((resolve) => {
         finish = resolve
       })
@@ -159,7 +159,7 @@ async function host(clock: ManualRuntime, name: string, pid: number, aheadMs = 0
   const schedule = (options: Partial<OnceOptions> = {}) =>
     hf.once('job', {
       everyMs: 30_000,
-      run: ({ periodMs }) => void state.runs.push(periodMs),
+      run: ({ dueMs }) => void state.runs.push(dueMs),
       onError: (error) => state.hears.push(error),
       ...options,
     })
@@ -217,7 +217,7 @@ test('answers that are lost before the work begins neither cost the period nor r
   await hf.close()
 })
 
-test('a runner that dies is replaced within the period if that is asked for, by a process that came second', async () => {
+test('a runner that dies is replaced within the period if asked for, by a process that came second', async () => {
   for (const rerun of [true, false]) {
     const clock = new ManualRuntime()
     clock.wallMs = START

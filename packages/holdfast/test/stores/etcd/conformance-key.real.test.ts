@@ -5,9 +5,24 @@ import { conform } from '../../conform.ts'
 
 /** What the layout itself decides; the rest (names, cells, re-entry) is the same code as in the other layouts. */
 const LAWS = ['enter', 'touch', 'tokens', 'exclusion', 'life', 'leave', 'settle', 'multi', 'enterAll']
-/** Nobody stands in line there, and there are no readers: these cases wait to see a waiter in it, or begin with a reader. */
-const NEEDS_A_LINE =
-  /write lock|readers|a waiter gets it|an abort rejects|leaving twice|dead waiter|contended acquisition goes|close gives back|all are held together|makes no ghost/
+/**
+ * Nobody stands in line there, and there are no readers: these cases wait to see a waiter in it, or begin with a
+ * reader.
+ */
+const NEEDS_A_LINE = new RegExp(
+  [
+    'write lock',
+    'readers',
+    'a waiter gets it',
+    'an abort rejects',
+    'leaving twice',
+    'dead waiter',
+    'contended acquisition goes',
+    'close gives back',
+    'all are held together',
+    'makes no ghost',
+  ].join('|'),
+)
 
 test.skipIf(skipped('etcd'))('etcd is there', () => requireServers(['etcd']))
 

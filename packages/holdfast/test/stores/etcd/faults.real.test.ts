@@ -32,7 +32,7 @@ async function keysOf(client: EtcdClient, line: string): Promise<{ key: Uint8Arr
 const RARE = { ttlMs: 300_000 }
 
 describe.skipIf(skipped('etcd'))('faults', () => {
-  test('a key deleted by hand under a holder is told at once, not at a heartbeat, however early it happens', async () => {
+  test('a key deleted by hand under a holder is told at once, not at a heartbeat, however early', async () => {
     const hf = await open(url)
     const client = rawClient(url)
     const early = await hf.mutex('early', RARE).acquire()

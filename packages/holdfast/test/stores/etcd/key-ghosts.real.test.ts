@@ -33,7 +33,7 @@ async function proxied(): Promise<{ proxy: FaultProxy; hf: Holdfast }> {
 const keyOf = (name: string): Buffer => Buffer.from(`holdfast/key/${name}`)
 
 describe.skipIf(skipped('etcd'))('key: requests without an answer', () => {
-  test('the reply to an enter is lost while other holds keep the lease alive: asked again, the lock is had', async () => {
+  test('the reply to an enter is lost while other holds renew the lease: asked again, the lock is had', async () => {
     const { proxy, hf } = await proxied()
     const other = await hf.mutex('beside', RARE).acquire()
     const lost = proxy.loseNextReply({ match: (bytes) => bytes.includes(keyOf('asked-again')) })

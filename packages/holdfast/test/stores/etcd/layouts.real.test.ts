@@ -53,7 +53,7 @@ describe.skipIf(skipped('etcd'))('go: shared with etcdctl lock', () => {
     expect((await after).stdout).toContain('after')
   })
 
-  test('a holder that is not Holdfast is broken with now only: it is never told, and would hold beside the next', async () => {
+  test('a holder that is not Holdfast is broken with now only: never told, it would hold beside the next', async () => {
     const { hf } = await openAs('go')
     const name = 'foreign'
     const theirs = spawn('etcdctl', ['--endpoints', endpoint(), 'lock', '--ttl', '2', name], { env: ENV })
@@ -70,7 +70,7 @@ describe.skipIf(skipped('etcd'))('go: shared with etcdctl lock', () => {
     expect(await lossOf(ours)).toBeInstanceOf(LockLostError)
   })
 
-  test('a break leaves nothing behind that a lock of any name would wait for; names of our own keys are refused', async () => {
+  test('a break leaves nothing that a lock of any name would wait for; names of our keys are refused', async () => {
     const { hf } = await openAs('go', 'app/locks')
     const held = await hf.mutex('app/x', { ttlMs: 2_000 }).acquire()
     expect(await hf.break('app/x', { now: true })).toBe(1)
@@ -103,7 +103,7 @@ describe.skipIf(skipped('etcd'))('go: shared with etcdctl lock', () => {
 })
 
 describe.skipIf(skipped('etcd'))('key: the fixed-key recipe', () => {
-  test('one holder, tries are refused, waiters ask again, tokens rise, a line of the same name is another lock', async () => {
+  test('one holder, tries are refused, waiters ask again, tokens rise, a line of that name is separate', async () => {
     const [{ hf: a }, { hf: b }, { hf: line }] = [await openAs('key'), await openAs('key'), await openAs('line')]
     const held = await a.mutex('k').acquire()
     expect(await b.mutex('k').tryAcquire()).toBeNull()

@@ -87,7 +87,7 @@ describe.skipIf(skipped('etcd'))('a place that gets heavier', () => {
     },
   )
 
-  test('between the steps nobody new is granted, also when the writer in front of it goes; who holds stays', async () => {
+  test('between the steps nobody new is granted, also when the writer in front goes; a holder stays', async () => {
     const [a, b, c] = [await store(), await store(), await store()]
     const line = 'half-raised'
     const [light, reader, writer, last] = [entry(line, HALF), entry(line, 1), entry(line, CAPACITY), entry(line, 1)]

@@ -31,7 +31,7 @@ const entryOf = (line: string): Entry => ({
 const entries = (name: string, count = 100): Entry[] => Array.from({ length: count }, (_, i) => entryOf(`${name}-${i}`))
 
 describe.skipIf(skipped('etcd'))('many holds', () => {
-  test('a place that is entered after the roll was called is not lost when its heartbeat shares that roll', async () => {
+  test('a place entered after the roll was called is not lost when its heartbeat shares that roll', async () => {
     const store = await openStore()
     const early = entries('early')
     for (const entry of early) expect(await store.enter(entry, true)).not.toBeNull()

@@ -15,7 +15,10 @@ beforeAll(
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** The store counts a lease from when it got the request. So its client must count from before it was sent, not from the answer. */
+/**
+ * The store counts a lease from when it got the request. So its client must count from before it was sent, not from the
+ * answer.
+ */
 describe.skipIf(skipped('etcd'))('answers that are on their way for long', () => {
   test.each(['line', 'key'] as const)('%s: a lease is counted from before its request was sent', async (layout) => {
     const { late, store } = await slowly(layout)

@@ -112,7 +112,7 @@ describe.skipIf(skipped('etcd'))('three members', () => {
     }
   })
 
-  test('quorum is lost: acquire fails by its deadline, a holder goes at risk and is lost in time; then all is well', async () => {
+  test('quorum is lost: acquire fails by its deadline, a holder is at risk, then lost; then all is well', async () => {
     const { leader, others } = await leaderOf(servers)
     // Its own client reaches only the member that is left: the minority must refuse.
     const hf = await open(only(leader), { connectTimeoutMs: 1_000 })

@@ -125,7 +125,7 @@ describe("the user's own pool", () => {
     },
   )
 
-  test('optimistic: a pool that does not commit is refused; a connection in a transaction of its own is not', async () => {
+  test('optimistic: a pool that does not commit is refused; a connection in its own transaction is not', async () => {
     const given = pool(() => 'SET autocommit = 0')
     const update = (db: unknown) =>
       optimistic(db as never).update<{ n: number }>('stock', { id: 1 }, (row) => ({ n: row.n - 1 }))

@@ -61,7 +61,8 @@ test('optimistic: 16 writers lose no update, above 2^53 as well', async () => {
 
 test('optimistic: a key of several columns with odd names names one row, and only that one is written', async () => {
   await pool.query(
-    'CREATE TABLE `per ``shop` (`shop.id` INT, `s``ku` VARCHAR(20), `left` INT, `re vision` BIGINT NOT NULL, PRIMARY KEY (`shop.id`, `s``ku`))',
+    'CREATE TABLE `per ``shop` (`shop.id` INT, `s``ku` VARCHAR(20), `left` INT, `re vision` BIGINT NOT NULL, ' +
+      'PRIMARY KEY (`shop.id`, `s``ku`))',
   )
   await pool.query("INSERT INTO `per ``shop` VALUES (1, 'a', 5, 0), (1, 'b', 5, 0), (2, 'a', 5, 0)")
   const stock = optimistic(pool as never, { versionColumn: 're vision' })

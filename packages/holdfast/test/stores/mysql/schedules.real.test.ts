@@ -122,7 +122,8 @@ describe('rule 2: a place has lapsed only once it is deleted', () => {
     await driver.enter(a, true)
     await isTrue(
       observer,
-      `SELECT solo_lapse <= TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) FROM holdfast_line WHERE name = x'${hex(line)}'`,
+      `SELECT solo_lapse <= TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) FROM holdfast_line WHERE ` +
+        `name = x'${hex(line)}'`,
     )
     await slow.ask('START TRANSACTION')
     await slow.ask(`SELECT last FROM holdfast_line WHERE name = x'${hex(line)}' FOR UPDATE`)

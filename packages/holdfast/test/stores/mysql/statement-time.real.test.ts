@@ -51,7 +51,7 @@ test('who waits on the server for a lock of ours is not cut either', async () =>
   expect(await admin.ask(words.exceeded)).toEqual(before)
 })
 
-test('optimistic inside a REPEATABLE READ transaction that others have overtaken: refused at once, and why', async () => {
+test('optimistic inside a REPEATABLE READ transaction that was overtaken: refused at once, and why', async () => {
   const connection = await createConnection(bench.url)
   const take = (waitMs?: number) =>
     optimistic(connection as never).update<{ n: number }>(

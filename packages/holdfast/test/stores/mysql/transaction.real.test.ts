@@ -1,4 +1,6 @@
-/** A lock inside the caller's transaction, at every isolation level and however it was set: it holds, or it is refused. */
+/**
+ * A lock inside the caller's transaction, at every isolation level and however it was set: it holds, or it is refused.
+ */
 import { randomBytes } from 'node:crypto'
 import { type Connection, createConnection } from 'mysql2/promise'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

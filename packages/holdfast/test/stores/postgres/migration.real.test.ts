@@ -17,7 +17,7 @@ beforeAll(async () => {
   await admin.query(await readFile(new URL('schema-v3.sql', import.meta.url), 'utf8'))
 })
 
-test('an old session that was at work before the migration works after it, and never overtakes an upgrade', async () => {
+test('an old session at work before the migration works after it, and never overtakes an upgrade', async () => {
   const old = await bench.connect()
   const driver = postgres(bench.url)
   const line = 'grown'

@@ -77,7 +77,8 @@ describe('optimistic', () => {
 
   test('a key of several columns with odd names names one row, and only that one is written', async () => {
     await pool.query(
-      `CREATE TABLE "per ""shop" ("shop.id" int, "s""ku" text, "left" int, "re vision" bigint NOT NULL, PRIMARY KEY ("shop.id", "s""ku"))`,
+      `CREATE TABLE "per ""shop" ("shop.id" int, "s""ku" text, "left" int, "re vision" bigint NOT NULL, PRIMARY ` +
+        `KEY ("shop.id", "s""ku"))`,
       [],
     )
     await pool.query(`INSERT INTO "per ""shop" VALUES (1, 'a', 5, 0), (1, 'b', 5, 0), (2, 'a', 5, 0)`, [])

@@ -1,4 +1,7 @@
-/** A server that takes no writes for a while, and connections that do not learn that it does again: the driver comes back. */
+/**
+ * A server that takes no writes for a while, and connections that do not learn that it does again: the driver comes
+ * back.
+ */
 import { randomBytes } from 'node:crypto'
 import { type Client, Pool } from 'pg'
 import { afterEach, beforeAll, expect, test } from 'vitest'
@@ -30,7 +33,8 @@ async function hold(store: Parameters<typeof postgres>[0], options: PostgresOpti
 
 const READ_ONLY = "ALTER DATABASE postgres SET default_transaction_read_only = 'on'"
 
-// What is set for a database holds for sessions that begin after it: those of a demoted server that stays up look the same from here.
+// What is set for a database holds for sessions that begin after it: those of a demoted server that stays up look the
+// same from here.
 test.each(['pg', 'postgres'] as const)('by URL, through %s: calls are refused, and served again', async (client) => {
   await admin.query(READ_ONLY)
   const [a, b] = [await hold(bench.url, { client }), await hold(bench.url, { client })]

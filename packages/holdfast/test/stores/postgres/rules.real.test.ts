@@ -1,4 +1,7 @@
-/** Rules of the store that no case of the suite can force: who is told by whose step, in which order rows are locked, what a sweep remembers. */
+/**
+ * Rules of the store that no case of the suite can force: who is told by whose step, in which order rows are locked,
+ * what a sweep remembers.
+ */
 import { randomBytes } from 'node:crypto'
 import type { Client } from 'pg'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -61,7 +64,8 @@ describe('whoever makes room tells the next', () => {
 })
 
 test('a renewal of many lines locks them in the order of their names, whatever the plan', async () => {
-  const planned = `${bench.url}?options=${encodeURIComponent('-c enable_indexscan=off -c enable_bitmapscan=off -c enable_indexonlyscan=off')}`
+  const plan = '-c enable_indexscan=off -c enable_bitmapscan=off -c enable_indexonlyscan=off'
+  const planned = `${bench.url}?options=${encodeURIComponent(plan)}`
   const driver = raw(planned, { listenUrl: false })
   const prefix = name()
   // In the table they stand the other way round.
@@ -78,7 +82,9 @@ test('a renewal of many lines locks them in the order of their names, whatever t
   await someoneWaits(admin)
   // Whoever waits for the first has none of the others: no circle can close.
   const free = await admin.query({
-    text: 'SELECT count(*)::int FROM (SELECT 1 FROM holdfast_line WHERE name > $1 AND name < $2 FOR UPDATE SKIP LOCKED) s',
+    text:
+      'SELECT count(*)::int FROM (SELECT 1 FROM holdfast_line WHERE name > $1 AND name < $2 FOR UPDATE SKIP ' +
+      'LOCKED) s',
     values: [Buffer.from(first.line), Buffer.from(`${prefix} f`)],
     rowMode: 'array',
   })
@@ -105,7 +111,9 @@ test('a cell that was swept is remembered by the floor: its next version is abov
 })
 
 async function lapsed(at: Entry): Promise<void> {
-  const sql = `SELECT coalesce((SELECT solo_lapse FROM holdfast_line WHERE solo_id = $1), (SELECT lapse FROM holdfast_place WHERE id = $1)) <= holdfast_now_v4()`
+  const sql =
+    `SELECT coalesce((SELECT solo_lapse FROM holdfast_line WHERE solo_id = $1), (SELECT lapse FROM holdfast_place ` +
+    `WHERE id = $1)) <= holdfast_now_v4()`
   await expect
     .poll(async () => (await admin.query({ text: sql, values: [at.id], rowMode: 'array' })).rows[0]?.[0], {
       timeout: 30_000,

@@ -81,7 +81,8 @@ describe('rule 2: a place has lapsed only once it is deleted', () => {
     await slowly("INSERT INTO naive_lease VALUES ('A', clock_timestamp() + interval '300 ms')")
     await slowly('BEGIN')
     const renewed = await slowly(
-      "UPDATE naive_lease SET lapse = clock_timestamp() + interval '20 s' WHERE id = 'A' AND lapse > clock_timestamp() RETURNING id",
+      "UPDATE naive_lease SET lapse = clock_timestamp() + interval '20 s' WHERE id = 'A' AND lapse > " +
+        'clock_timestamp() RETURNING id',
     )
     await isTrue(observer, "SELECT lapse <= clock_timestamp() FROM naive_lease WHERE id = 'A'")
     const { rows } = await observer.query({

@@ -1,4 +1,7 @@
-/** A primary and its streaming standby: the name of the store leads to the standby, for a while or for good, and the driver comes back. */
+/**
+ * A primary and its streaming standby: the name of the store leads to the standby, for a while or for good, and the
+ * driver comes back.
+ */
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { Client } from 'pg'
@@ -10,7 +13,10 @@ import { requireServers } from '../../../../holdfast-lab/src/testbed/require.ts'
 import type { Server } from '../../../../holdfast-lab/src/testbed/server.ts'
 import { type Testbed, testbed } from '../../../../holdfast-lab/src/testbed/testbed.ts'
 
-/** What stands for the name of the store: it leads to another server from one connection on, and open connections stay where they are. */
+/**
+ * What stands for the name of the store: it leads to another server from one connection on, and open connections stay
+ * where they are.
+ */
 interface Front {
   readonly url: string
   leadTo(server: Server): void

@@ -1,4 +1,6 @@
-/** A lock inside the caller's transaction, at every isolation level and however it was set: it holds, or it is refused. */
+/**
+ * A lock inside the caller's transaction, at every isolation level and however it was set: it holds, or it is refused.
+ */
 import { Client } from 'pg'
 import postgresJs from 'postgres'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

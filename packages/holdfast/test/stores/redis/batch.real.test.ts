@@ -1,4 +1,7 @@
-/** What one turn of the event loop asks goes as one script, over every kind of client; and what is wrong with one is told to one. */
+/**
+ * What one turn of the event loop asks goes as one script, over every kind of client; and what is wrong with one is
+ * told to one.
+ */
 import { createClient } from '@redis/client'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

@@ -1,4 +1,6 @@
-/** A lock that was taken from its holder, while others wait: the next is served when the lease has run out, not before. */
+/**
+ * A lock that was taken from its holder, while others wait: the next is served when the lease has run out, not before.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { redis } from '../../../src/stores/redis/index.ts'
 import { type Entry, isGranted } from '../../../src/contract/driver.ts'

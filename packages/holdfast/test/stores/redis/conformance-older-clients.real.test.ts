@@ -9,8 +9,8 @@ afterAll(() => bed.close())
 const { url } = await bed.redis()
 
 /**
- * What rests on the client: answers as they come, wake-ups, losses. The rest is the same driver, and judged over the newest clients; upgrades
- * and cells over these are in versions.test.ts.
+ * What rests on the client: answers as they come, wake-ups, losses. The rest is the same driver, and judged over the
+ * newest clients; upgrades and cells over these are in versions.test.ts.
  */
 const LAWS = new Set(['exclusion', 'tokens', 'life', 'watch', 'owner'])
 /** Of processes these two; each of the others takes seconds, and says more of the store than of the client. */

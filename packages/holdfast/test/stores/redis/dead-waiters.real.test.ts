@@ -1,4 +1,7 @@
-/** Waiters whose process has died, behind one that lives: they take little memory, and no call of the server is long for them. */
+/**
+ * Waiters whose process has died, behind one that lives: they take little memory, and no call of the server is long for
+ * them.
+ */
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { redis, type RedisDriver } from '../../../src/stores/redis/index.ts'
@@ -68,7 +71,7 @@ test.each([
   await driver.leave(living)
 })
 
-test('2 000 waiters die at once: one release takes out so many at a time, and the next living one is told', async () => {
+test('2 000 waiters die at once: a release takes out so many at a time, and the next living one is told', async () => {
   const line = 'host'
   const [holder, last] = [entry(line, LONG_MS), entry(line, LONG_MS)]
   await enter(holder)

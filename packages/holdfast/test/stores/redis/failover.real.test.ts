@@ -77,7 +77,10 @@ describe('Sentinel', () => {
   })
 })
 
-/** Only what the primary counts can confirm a write; the stream itself may begin a second later still, with the first ACK. */
+/**
+ * Only what the primary counts can confirm a write; the stream itself may begin a second later still, with the first
+ * ACK.
+ */
 async function confirming(primary: Server, replicas: number): Promise<void> {
   await expect
     .poll(async () => (await ask(primary, 'INFO', 'replication')).match(/state=online/g)?.length, { timeout: 20_000 })

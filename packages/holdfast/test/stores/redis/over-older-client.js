@@ -1,4 +1,7 @@
-/** A driver over a client of an older version of ioredis or of @redis/client, as a user would make it; for the conformance suite. */
+/**
+ * A driver over a client of an older version of ioredis or of @redis/client, as a user would make it; for the
+ * conformance suite.
+ */
 import { redis } from '../../../build/src/stores/redis/index.js'
 
 /** @param {{ name: string, url: string }} config */

@@ -1,4 +1,7 @@
-/** A server refuses channels for a while, and connections are lost: once it allows them again waiters are told, over every client. */
+/**
+ * A server refuses channels for a while, and connections are lost: once it allows them again waiters are told, over
+ * every client.
+ */
 import { createClient } from '@redis/client'
 import { Cluster, Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'

@@ -1,4 +1,6 @@
-/** The short ways of enter and leave do what the general way does: random steps on two lines, one by each, are compared. */
+/**
+ * The short ways of enter and leave do what the general way does: random steps on two lines, one by each, are compared.
+ */
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { BREAK, ENTER, LEAVE, OBSERVE, REWEIGH, TOUCH, VIEW } from '../../../src/stores/redis/scripts.generated.ts'

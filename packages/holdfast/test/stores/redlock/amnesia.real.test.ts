@@ -43,8 +43,9 @@ async function deployment(maxTtlMs: number): Promise<() => Promise<RedlockDriver
 }
 
 /**
- * Enters while only the first three servers answer: who holds then has a bare majority. What the others find in their sockets when they go on is
- * a vote like any other, and would keep rivals out whatever the third one forgets: it is taken away.
+ * Enters while only the first three servers answer: who holds then has a bare majority. What the others find in their
+ * sockets when they go on is a vote like any other, and would keep rivals out whatever the third one forgets: it is
+ * taken away.
  */
 async function enterByThree(driver: RedlockDriver, at: Entry): Promise<Place | null> {
   const frozen = servers.slice(3)
@@ -66,8 +67,8 @@ async function enterByThree(driver: RedlockDriver, at: Entry): Promise<Place | n
 const HELD_MS = 60_000
 
 /**
- * It may not be granted; whether it is refused or told that too few vote does not matter. Tried for long enough that a server which has just
- * come back is connected, and would be counted if it voted.
+ * It may not be granted; whether it is refused or told that too few vote does not matter. Tried for long enough that a
+ * server which has just come back is connected, and would be counted if it voted.
  */
 async function expectRefused(driver: RedlockDriver, line: string, ttlMs = 10_000, forMs = 3_000): Promise<void> {
   for (const end = performance.now() + forMs; performance.now() < end; await pause(50)) {
@@ -147,7 +148,7 @@ describe('a server that forgot', () => {
     await expectRefused(await connect(), line)
   })
 
-  test('a majority at once: the holder is told, nobody holds for the longest lease, and tokens still rise', async () => {
+  test('a majority at once: the holder is told, nobody holds for the longest lease, tokens still rise', async () => {
     const maxTtlMs = 2_000
     const connect = await deployment(maxTtlMs)
     const [a, b] = [await connect(), await connect()]

@@ -1,4 +1,7 @@
-/** A server's clock is moved: two holders under the classic algorithm; here the server is not believed, and silenced for all. */
+/**
+ * A server's clock is moved: two holders under the classic algorithm; here the server is not believed, and silenced for
+ * all.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { initRedlock, redlock, type RedlockDriver } from '../../../src/stores/redlock/index.ts'
 import { StoreUnreachableError } from '../../../src/index.ts'

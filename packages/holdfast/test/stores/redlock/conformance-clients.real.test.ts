@@ -11,7 +11,10 @@ const { url } = await bed.redlock(3)
 // A case of the suite has a lease of two minutes.
 await initRedlock(url, { maxTtlMs: 600_000 })
 
-/** What rests on the way to a server; the rest is the same driver on the same servers, and judged in conformance.test.ts. */
+/**
+ * What rests on the way to a server; the rest is the same driver on the same servers, and judged in
+ * conformance.test.ts.
+ */
 const LAWS = new Set(['watch', 'exclusion', 'settle', 'names', 'list', 'swap', 'election', 'multi', 'limiter', 'latch'])
 
 await conform(

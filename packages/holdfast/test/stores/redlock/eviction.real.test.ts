@@ -1,4 +1,7 @@
-/** A server that may evict keys gives no votes: lines expire and the marker does not, so `volatile-*` would take just the votes. */
+/**
+ * A server that may evict keys gives no votes: lines expire and the marker does not, so `volatile-*` would take just
+ * the votes.
+ */
 import { Redis } from 'ioredis'
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { initRedlock, redlock, type RedlockDriver } from '../../../src/stores/redlock/index.ts'

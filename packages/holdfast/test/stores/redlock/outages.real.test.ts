@@ -1,4 +1,7 @@
-/** Five servers of which some are down or frozen: the same laws, by those that are left; with three gone, a clear error in time. */
+/**
+ * Five servers of which some are down or frozen: the same laws, by those that are left; with three gone, a clear error
+ * in time.
+ */
 import { once } from 'node:events'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { Redis } from 'ioredis'
@@ -28,7 +31,9 @@ afterEach(async () => {
 })
 afterAll(() => bed.close())
 
-/** What a missing server could break: exclusion, waiting, rounds that fail in the middle, tokens, what is left behind. */
+/**
+ * What a missing server could break: exclusion, waiting, rounds that fail in the middle, tokens, what is left behind.
+ */
 const CHOSEN = [
   /^a mutex: (held by one|a waiter gets it|waitMs ends)/,
   /^200 contenders of two clients on a mutex/,

@@ -1,4 +1,7 @@
-/** Which servers vote: clients that were given others are refused, lost ones are taken in again, and the servers change while clients work. */
+/**
+ * Which servers vote: clients that were given others are refused, lost ones are taken in again, and the servers change
+ * while clients work.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import {

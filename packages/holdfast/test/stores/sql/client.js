@@ -1,6 +1,6 @@
 /**
- * A process that works with a store until it is told to stop, with the built library: see crew.ts. Plain JavaScript, since sixteen of them
- * are started at once. Its order: JSON as the one argument.
+ * A process that works with a store until it is told to stop, with the built library: see crew.ts. Plain JavaScript,
+ * since sixteen of them are started at once. Its order: JSON as the one argument.
  */
 import { closeSync, openSync, unlinkSync } from 'node:fs'
 

@@ -71,7 +71,7 @@ export function sessionLockCases({ url, make, terminate, waiting }: SessionLocks
     await Promise.all(Array.from({ length: 40 }, (_, i) => visit(all[i % 4] as SessionLocks)))
   })
 
-  test('an administrator ends the session: the holder is told, the next one has it, and the first goes on', async () => {
+  test('an administrator ends the session: the holder is told, the next has it, and the first goes on', async () => {
     const [a, b] = [locks(), locks()]
     const [line, second] = [name(), name()]
     const held = await a.acquire(line)

@@ -1,4 +1,7 @@
-/** TLS to both servers, by URL alone: the certificate and the name are checked, and a server that can't prove itself is refused. */
+/**
+ * TLS to both servers, by URL alone: the certificate and the name are checked, and a server that can't prove itself is
+ * refused.
+ */
 import { chmod, chown, copyFile, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createConnection } from 'mysql2/promise'
@@ -83,7 +86,7 @@ test('mysqls: with the authority by file, for a user who must come over TLS', as
   await (await locks.acquire('secret')).release()
 })
 
-test('mysqls: without that authority is refused, and so are files with mysql:, and files that are not there', async () => {
+test('mysqls: without that authority is refused, so are files with mysql:, and files that are missing', async () => {
   const hf = await holdfast(secure())
   await expect(hf.mutex('secret', { ttlMs: 500 }).acquire()).rejects.toBeInstanceOf(StoreError)
   await hf.close()
@@ -99,7 +102,7 @@ test('postgres: sslmode=verify-full with sslrootcert; without that authority it 
   await hf.close()
 })
 
-test('postgres, by the package postgres: the same, and a name that the certificate does not have is refused', async () => {
+test('postgres, by the package postgres: the same, and a name that the certificate lacks is refused', async () => {
   const open = (url: string): Promise<Holdfast> => holdfast(postgresStore(url, { client: 'postgres' }))
   const files = `sslrootcert=${encodeURIComponent(ca)}`
   const byName = postgresUrl.replace('127.0.0.1', 'localhost')
@@ -111,7 +114,8 @@ test('postgres, by the package postgres: the same, and a name that the certifica
   const hf = await open(`${postgresUrl}?sslmode=verify-full&${files}`)
   await hf.mutex('seen').acquire()
   const { rows } = await admin.query(
-    "SELECT bool_and(ssl) AS secure FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = 'holdfast'",
+    'SELECT bool_and(ssl) AS secure FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = ' +
+      "'holdfast'",
   )
   expect(rows).toEqual([{ secure: true }])
   await hf.close()

@@ -21,7 +21,7 @@ async function heldWithCommand(name: string, ttlMs: number): Promise<{ wrapper: 
   return { wrapper, pid }
 }
 
-test('the wrapper is killed and the command runs on: the place is held past its ttl, until the command ends', async () => {
+test('the wrapper is killed, the command runs on: the place is held past its ttl, until the command ends', async () => {
   const name = line()
   const { wrapper, pid } = await heldWithCommand(name, 300)
   await wrapper.kill()

@@ -100,7 +100,8 @@ test('twenty processes open a new file at once', async () => {
 })
 
 test('processes that open a new file at once are each known by a key of their own', async () => {
-  // A key that is read before it is committed can be given out twice: then each process is judged, and rung, for another.
+  // A key that is read before it is committed can be given out twice: then each process is judged, and rung, for
+  // another.
   for (let round = 0; round < 4; round++) {
     const path = fresh()
     const clients = await Promise.all([1, 2, 3, 4].map(() => Client.start(path)))

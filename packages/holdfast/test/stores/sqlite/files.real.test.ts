@@ -88,8 +88,8 @@ CREATE TABLE place (line TEXT NOT NULL, token INTEGER NOT NULL, id TEXT NOT NULL
   capacity INTEGER NOT NULL, ttl_us INTEGER NOT NULL, process INTEGER NOT NULL, also TEXT, entered_at INTEGER NOT NULL,
   lapses_at INTEGER NOT NULL, granted INTEGER NOT NULL, broken INTEGER NOT NULL, data TEXT NOT NULL,
   PRIMARY KEY (line, token)) STRICT, WITHOUT ROWID;
-INSERT INTO place SELECT substr(line, 11), token, id, weight, capacity, ttl_us, process, also, entered_at, lapses_at, granted,
-  broken, data FROM places;
+INSERT INTO place SELECT substr(line, 11), token, id, weight, capacity, ttl_us, process, also, entered_at,
+  lapses_at, granted, broken, data FROM places;
 DROP TABLE places;
 UPDATE cell SET key = substr(key, 11);
 UPDATE bucket SET key = substr(key, 11);
@@ -163,7 +163,7 @@ test('prefixes part a file: locks, cells and limits of one are not those of anot
   const names: string[] = []
   for await (const line of shop.list({ prefix: 'a' })) names.push(line.name)
   expect(names).toEqual(['a'])
-  await expect(shop.semaphore('a', 2).acquire()).rejects.toThrow('line "a" has capacity 1')
+  await expect(shop.semaphore('a', 2).acquire()).rejects.toThrow('lock "a" is in use with capacity 1')
   expect(await shop2.break('a', { now: true })).toBe(1)
   held.assertHeld()
   await tricky?.release()
@@ -295,7 +295,7 @@ test('a link to the file is the same store: who waits by one path is woken by th
   await b.close()
 })
 
-test('a file that is damaged while in use: an observer is woken, and its look tells; nothing is thrown at nobody', async () => {
+test('a file damaged while in use: an observer is woken, and its look tells; no error goes unhandled', async () => {
   const path = fresh()
   const driver = sqlite(path)
   await driver.setup()

@@ -27,7 +27,8 @@ beforeAll(() => {
   const tried = spawnSync(OWN_PROC[0] ?? '', [...OWN_PROC.slice(1), 'true'], { encoding: 'utf8' })
   if (tried.status !== 0) {
     throw new Error(
-      `these tests need unshare(1) from util-linux, and the right to make namespaces (root): ${tried.error ?? tried.stderr}`,
+      `these tests need unshare(1) from util-linux, and the right to make namespaces (root): ` +
+        `${tried.error ?? tried.stderr}`,
     )
   }
 })
@@ -68,7 +69,8 @@ test.each([
 })
 
 test('where /proc shows another pid namespace, a process judges nobody', () => {
-  const script = `import { readHost } from ${JSON.stringify(new URL('../../../src/stores/sqlite/host.ts', import.meta.url).href)}
+  const host = new URL('../../../src/stores/sqlite/host.ts', import.meta.url).href
+  const script = `import { readHost } from ${JSON.stringify(host)}
     process.stdout.write(String(readHost().world))`
   const world = (wrapper: readonly string[]): string => {
     const [command, ...args] = [...wrapper, process.execPath, '--import', 'tsx', '--input-type=module', '-e', script]

@@ -30,7 +30,7 @@ async function poke(path: string, sql: string): Promise<void> {
   engine.close()
 }
 
-test('a wall clock that is set back by an hour, or forward and back, neither lowers a token nor ends a hold', async () => {
+test('a wall clock set back by an hour, or forward and back, neither lowers a token nor ends a hold', async () => {
   const path = fresh()
   let shiftMs = 0
   const runtime = { ...system, wallNow: () => Date.now() + shiftMs }

@@ -28,7 +28,8 @@ const TTL_MS = 600_000
 
 const root = testFolder()
 chmodSync(root, 0o755)
-// The project may lie in the home of root, where nobody else may look: in a mount namespace of its own it is seen here, too.
+// The project may lie in the home of root, where nobody else may look: in a mount namespace of its own it is seen here,
+// too.
 const seen = join(root, 'project')
 mkdirSync(seen)
 const as = (uid: number): string[] => [

@@ -1,4 +1,6 @@
-/** A holder at a follower that is cut off from its leader: it must not believe in its hold when the leader gives it on. */
+/**
+ * A holder at a follower that is cut off from its leader: it must not believe in its hold when the leader gives it on.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { zookeeper } from '../../../src/stores/zookeeper/index.ts'
 import type { Held } from '../../../src/hold/held.ts'

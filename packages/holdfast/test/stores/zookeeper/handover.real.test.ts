@@ -53,7 +53,8 @@ test('a waiter that gives up, or whose node a hand deletes, passes no turn on', 
   await expect(second).rejects.toThrow('enough')
   await b.close()
   await inLine('no turn', 3)
-  // The holder watches its own node and for a break, two wait for the one in front. From a second on these watch theirs.
+  // The holder watches its own node and for a break, two wait for the one in front. From a second on these watch
+  // theirs.
   await until('they watch their own nodes', async () => ((await counted('zk_watch_count')) >= 6 ? true : null))
   await rig.client().delete(node)
   void third.then(() => order.push('third'))

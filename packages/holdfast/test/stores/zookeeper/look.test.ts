@@ -137,7 +137,7 @@ describe('one that has become heavier', () => {
     expect(lookFrom(left, id(1))).toMatchObject({ ahead: 0, wanted: true, blocking: [] })
   })
 
-  test('weighs what it was entered with for those beside it, and all for the others, who wait for its mark, too', () => {
+  test('weighs what it was entered with for those beside it, and all for the others, which await its mark', () => {
     const all = raised(3, 1, U, 1, 1, 1)
     for (const beside of [0, 2, 3]) {
       const me = all[beside] as Named
@@ -155,7 +155,7 @@ describe('one that has become heavier', () => {
     expect(lookFrom(all, id(2))?.blocking.map(({ name }) => name)).toEqual(['n1'])
   })
 
-  test('until it is known who was granted beside it, nobody is who has not been told, and it writes beside nobody', () => {
+  test('until it is known who was granted beside it, only those that were told are, and it writes beside none', () => {
     const all = raised(null, 1, U, 1, 1, 1)
     const [told, later] = [all[2] as Named, all[4] as Named]
     expect(isGranted(told, lookFrom(all, told.id, true) ?? { ahead: FULL })).toBe(true)

@@ -67,7 +67,7 @@ test('a cut link: at risk at once, held again over the next one, with the same t
   expect(await held.release()).toBe(true)
 })
 
-test('a black hole: lost by the own clock before the server frees the node; later a new session comes by itself', async () => {
+test('a black hole: lost by the own clock before the server frees the node; later a new session comes', async () => {
   const hf = await rig.holdfast(viaProxy())
   const other = await rig.holdfast()
   const held = await hf.mutex('black hole', { ttlMs: hf.traits.ttlMsMin }).acquire()

@@ -1,4 +1,6 @@
-/** What a URL says about the connection: `mysqls:` is MySQL over TLS, with the server's certificate and name checked. */
+/**
+ * What a URL says about the connection: `mysqls:` is MySQL over TLS, with the server's certificate and name checked.
+ */
 import { readFileSync } from 'node:fs'
 import type { SslOptions } from 'mysql2'
 import { UsageError } from '../../../contract/errors.ts'

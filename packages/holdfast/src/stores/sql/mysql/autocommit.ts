@@ -1,6 +1,6 @@
 /**
- * Whether what a connection writes is committed. With `autocommit = 0`, or a transaction left open by somebody else, an enter or leave of ours would stay
- * in that transaction: A believes that it holds, B does not see it, and both act.
+ * Whether what a connection writes is committed. With `autocommit = 0`, or a transaction left open by somebody else, an
+ * enter or leave of ours would stay in that transaction: A believes that it holds, B does not see it, and both act.
  */
 import { UsageError } from '../../../contract/errors.ts'
 import type { MysqlConnection } from './clients.ts'
@@ -9,7 +9,8 @@ const IN_TRANSACTION = 1
 const AUTOCOMMIT = 2
 
 const WHAT_TO_DO =
-  'what Holdfast writes would not be committed. Set autocommit = 1 on each connection of the pool, end transactions before you release one, ' +
+  'what Holdfast writes would not be committed. Set autocommit = 1 on each connection of the pool, end ' +
+  'transactions before you release one, ' +
   'or give Holdfast a URL or a pool of its own'
 
 /** The server's flags, which come with every OK; null where the answer was rows. */
@@ -40,8 +41,9 @@ export function checkCommitted(result: unknown): void {
 }
 
 /**
- * What a connection of our own is told first; `long`: statements on it may wait for long, which no limit of the server's must cut short.
- * The comments are read by MariaDB only, and by MySQL only: each has a name of its own for that limit.
+ * What a connection of our own is told first; `long`: statements on it may wait for long, which no limit of the
+ * server's must cut short. The comments are read by MariaDB only, and by MySQL only: each has a name of its own for
+ * that limit.
  */
 export function ownSettings(long: boolean): string {
   const limits = long ? '/*M!100101 max_statement_time = 0, */ /*!50708 max_execution_time = 0, */ ' : ''

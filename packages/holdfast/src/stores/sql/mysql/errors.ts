@@ -9,7 +9,8 @@ const PASSING = new Set([
 const NO_SCHEMA = new Set([1146, 1305, 1054])
 const READ_ONLY = 'the server takes no writes: it is a replica, or read-only. Give the URL of the primary'
 const NO_RIGHT =
-  'the user may not do this. Run `holdfast migrate --store URL --print` as an owner, and grant the user EXECUTE on the procedures, and SELECT, INSERT, UPDATE and DELETE on the tables'
+  'the user may not do this. Run `holdfast migrate --store URL --print` as an owner, and grant the user EXECUTE ' +
+  'on the procedures, and SELECT, INSERT, UPDATE and DELETE on the tables'
 const ADVICE: Record<number, string> = {
   1290: READ_ONLY,
   1792: READ_ONLY,
@@ -17,7 +18,9 @@ const ADVICE: Record<number, string> = {
   1142: NO_RIGHT,
   1227: NO_RIGHT,
   1370: NO_RIGHT,
-  1568: 'a connection of the pool was released inside a transaction. End it before, or give Holdfast a URL or a pool of its own',
+  1568:
+    'a connection of the pool was released inside a transaction. End it before, or give Holdfast a URL or a pool ' +
+    'of its own',
   1046: 'name a database in the URL: mysql://host/database',
 }
 

@@ -1,4 +1,7 @@
-/** Connections of our own to MySQL or MariaDB: one statement at a time on each, the others wait for the first that is free. */
+/**
+ * Connections of our own to MySQL or MariaDB: one statement at a time on each, the others wait for the first that is
+ * free.
+ */
 import type * as Mysql2 from 'mysql2'
 import { StoreUnreachableError } from '../../../contract/errors.ts'
 import { Watchdog } from '../watchdog.ts'
@@ -51,7 +54,10 @@ export class OwnMysqlPool {
     })
   }
 
-  /** A connection that only its owner uses, for statements that take long; a process may end in spite of it, unless it `keepsAlive`. */
+  /**
+   * A connection that only its owner uses, for statements that take long; a process may end in spite of it, unless it
+   * `keepsAlive`.
+   */
   async own(timeoutMs: number, keepsAlive: boolean): Promise<Ear> {
     const mysql2 = (this.#mysql2 ??= await this.#load())
     const connection = new Connection(mysql2, this.#address, { timeoutMs, keepsAlive, long: true }, () => undefined)
@@ -204,7 +210,8 @@ class Connection implements Seat {
       job.resolve(toReply(result, this))
     } else {
       job.reject(error)
-      // A statement that was killed may have left its transaction open, and row locks with it: such a connection must not live on.
+      // A statement that was killed may have left its transaction open, and row locks with it: such a connection must
+      // not live on.
       if (!HARMLESS.has(error.errno ?? 0)) {
         this.#broke(error)
         return

@@ -22,8 +22,9 @@ import { makeStatement, type Reply } from '../session.ts'
 import type { MysqlSession } from './session.ts'
 
 /**
- * Raised with every change of tables or procedures; the names of the procedures carry it too. Those of older versions stay where they are:
- * processes that have not been replaced yet go on with them. Tables may only change in ways that they can live with.
+ * Raised with every change of tables or procedures; the names of the procedures carry it too. Those of older versions
+ * stay where they are: processes that have not been replaced yet go on with them. Tables may only change in ways that
+ * they can live with.
  */
 export const SCHEMA_VERSION = 3
 
@@ -42,9 +43,11 @@ function statements(names: Names): { readonly tables: string[]; readonly rest: s
     return [`DROP PROCEDURE IF EXISTS ${name}`, create]
   })
   const version = names.render(
-    `INSERT INTO @meta (one, version, floor) VALUES (1, ${SCHEMA_VERSION}, 0) ON DUPLICATE KEY UPDATE version = ${SCHEMA_VERSION}`,
+    `INSERT INTO @meta (one, version, floor) VALUES (1, ${SCHEMA_VERSION}, 0) ON DUPLICATE KEY UPDATE version = ` +
+      `${SCHEMA_VERSION}`,
   )
-  // Of version 2: processes that still lock there and those that lock slots would not see each other, so the former are refused.
+  // Of version 2: processes that still lock there and those that lock slots would not see each other, so the former are
+  // refused.
   const grown = [names.render(`CALL @grow_v${SCHEMA_VERSION}()`)]
   const retired = names.render('DROP TABLE IF EXISTS @tx')
   return { tables: split(SCHEMA), rest: [...procedures, ...grown, retired, version] }
@@ -70,14 +73,15 @@ async function make(session: MysqlSession, names: Names): Promise<void> {
   const found = await judge.version()
   if (found === SCHEMA_VERSION) return
   if (found !== null && found > SCHEMA_VERSION) throw schemaError(judge, found)
-  // Definitions are not transactional here: whoever comes second would drop a procedure that somebody calls already. A table
-  // that is locked for writing would not do, as every statement that defines something ends the lock.
+  // Definitions are not transactional here: whoever comes second would drop a procedure that somebody calls already. A
+  // table that is locked for writing would not do, as every statement that defines something ends the lock.
   const lock = `'holdfast.setup.${names.prefix}'`
   await session.script(async (run) => {
     await run(`DO GET_LOCK(${lock}, 30)`)
     const { tables, rest } = statements(names)
     for (const sql of tables) await run(sql)
-    // Who waited for the lock finds the work done, and the procedures in use. Asked on the same connection: there may be only one.
+    // Who waited for the lock finds the work done, and the procedures in use. Asked on the same connection: there may
+    // be only one.
     const now = await readVersion(run, names)
     if (now === null || now < SCHEMA_VERSION) for (const sql of rest) await run(sql)
     await run(`DO RELEASE_LOCK(${lock})`)

@@ -1,4 +1,7 @@
-/** Session locks on MySQL and MariaDB: `GET_LOCK` on a hash of the name, since names are cut and folded differently by the two. */
+/**
+ * Session locks on MySQL and MariaDB: `GET_LOCK` on a hash of the name, since names are cut and folded differently by
+ * the two.
+ */
 import { hash } from 'node:crypto'
 import { StoreError, StoreUnreachableError, UsageError } from '../../../contract/errors.ts'
 import { LockConnection, type LockWords } from '../lock-connection.ts'
@@ -21,8 +24,9 @@ const WORDS: LockWords = {
 }
 
 /**
- * Locks that end with the connection that holds them, and not before: a holder that is stopped blocks all others. The URL must lead to the server
- * itself; a proxy that tells another connection's number is refused. Galera has none of these locks.
+ * Locks that end with the connection that holds them, and not before: a holder that is stopped blocks all others. The
+ * URL must lead to the server itself; a proxy that tells another connection's number is refused. Galera has none of
+ * these locks.
  */
 export function sessionLocks(url: string | URL, options: SessionLocksOptions = {}): SessionLocks {
   const address = addressOf(String(url))
@@ -30,7 +34,8 @@ export function sessionLocks(url: string | URL, options: SessionLocksOptions = {
     open: (keepAliveMs, timeoutMs) => openSession(address, keepAliveMs, timeoutMs),
     // Names are server-wide, and of 64 characters at most.
     keyOf: (name) => `holdfast:${hash('sha256', name).slice(0, 48)}`,
-    // A connection carries one statement at a time here: with a single one all holds of a process would wait for each other.
+    // A connection carries one statement at a time here: with a single one all holds of a process would wait for each
+    // other.
     sharedMax: 8,
   })
 }

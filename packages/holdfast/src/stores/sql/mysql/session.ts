@@ -89,7 +89,8 @@ async function withConnection<T>(
     connection.release()
     return answer
   } catch (error) {
-    // A statement that was killed may have left its transaction open, and row locks with it: such a connection must not live on.
+    // A statement that was killed may have left its transaction open, and row locks with it: such a connection must not
+    // live on.
     if (HARMLESS.has((error as { readonly errno?: number }).errno ?? 0)) connection.release()
     else connection.destroy()
     throw error

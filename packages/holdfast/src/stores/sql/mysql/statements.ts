@@ -1,6 +1,6 @@
 /**
- * The prepared statements of one connection. `mysql2` would keep them, too: but its `execute` makes a second command, and a key as long as the
- * statement, each time that a statement is used.
+ * The prepared statements of one connection. `mysql2` would keep them, too: but its `execute` makes a second command,
+ * and a key as long as the statement, each time that a statement is used.
  */
 import type { Connection, PrepareStatementInfo, QueryError } from 'mysql2'
 import type { Value } from './reply.ts'

@@ -5,7 +5,7 @@ import type { Wakeups } from '../dialect.ts'
 import type { Seat } from '../session.ts'
 import { WaiterPoller } from '../waiter-poller.ts'
 import { Waiters } from '../waiters.ts'
-import { Doorbell } from './doorbell.ts'
+import { DoorbellWakeups } from './wakeups-doorbell.ts'
 import type { Ear } from './pool.ts'
 import type { MysqlQueries } from './queries.ts'
 
@@ -22,7 +22,7 @@ export class MysqlWakeups implements Wakeups {
   readonly isTold: boolean
   readonly #queries: MysqlQueries
   readonly #poller: WaiterPoller
-  readonly #doorbell: Doorbell | null
+  readonly #doorbell: DoorbellWakeups | null
   /** The places in a crowd, and who holds their bells. */
   readonly #bells = new Map<string, Seat>()
 
@@ -33,7 +33,7 @@ export class MysqlWakeups implements Wakeups {
     this.#doorbell =
       ear === null
         ? null
-        : new Doorbell({ waiters, open: ear, queries, timeoutMs, unattended: () => this.#poller.kick() })
+        : new DoorbellWakeups({ waiters, open: ear, queries, timeoutMs, unattended: () => this.#poller.kick() })
     this.#poller = new WaiterPoller(poll, waiters, queries, {
       needed: () => this.#isPollNeeded(),
       waiting: () => this.#unattended(),
@@ -76,7 +76,8 @@ export class MysqlWakeups implements Wakeups {
   *#unattended(): Generator<[id: string, line: string]> {
     this.#doorbell?.demand()
     for (const [line, ids] of this.waiters.waitingIn) {
-      // An ear is at the first of those that wait in a line; a place that has become heavier may be granted before that one.
+      // An ear is at the first of those that wait in a line; a place that has become heavier may be granted before that
+      // one.
       const isAttended = this.#doorbell?.attends(line) === true
       for (const id of ids) if (!isAttended || this.waiters.isRaising(id)) yield [id, line]
     }

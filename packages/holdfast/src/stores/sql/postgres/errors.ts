@@ -6,16 +6,19 @@ const PASSING = new Set(['57P01', '57P02', '57P03', '57P05', '53300', '57014', '
 /** No such table, function, schema, column. */
 const NO_SCHEMA = new Set(['42P01', '42883', '3F000', '42703'])
 const POOLER =
-  'a transaction pooler is in between: give a `postgres` object with `prepare: false`, or use the package pg, which notices it'
+  'a transaction pooler is in between: give a `postgres` object with `prepare: false`, or use the package pg, ' +
+  'which notices it'
 const ADVICE: Record<string, string> = {
   '25006':
     'the server takes no writes: it is a replica, or the role or database is read-only. Give the URL of the primary',
   '42501':
-    "the role may not do this. Run `holdfast migrate --store URL --print` as the tables' owner, and grant the role their use",
+    "the role may not do this. Run `holdfast migrate --store URL --print` as the tables' owner, and grant the " +
+    'role their use',
   '26000': POOLER,
   '42P05': POOLER,
   HF001:
-    "transactions must be read committed: ALTER ROLE … SET default_transaction_isolation TO 'read committed', or give Holdfast its own pool",
+    "transactions must be read committed: ALTER ROLE … SET default_transaction_isolation TO 'read committed', " +
+    'or give Holdfast its own pool',
 }
 
 /** Deadlock or serialization failure: the statement did nothing, and may be sent again at once. */
@@ -24,7 +27,10 @@ export function isVictim(error: unknown): boolean {
   return code === '40001' || code === '40P01'
 }
 
-/** The server takes no writes any more, or this session began while it took none: another connection may reach the primary. */
+/**
+ * The server takes no writes any more, or this session began while it took none: another connection may reach the
+ * primary.
+ */
 export function isReadOnly(error: unknown): boolean {
   return codeOf(error) === '25006'
 }

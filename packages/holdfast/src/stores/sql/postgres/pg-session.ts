@@ -29,7 +29,10 @@ export function openPg(url: string, options: PgSessionOptions): PostgresSession 
   )
 }
 
-/** A pool that was given stays open. How long it lets us wait for a connection is its own affair, so the time is kept here. */
+/**
+ * A pool that was given stays open. How long it lets us wait for a connection is its own affair, so the time is kept
+ * here.
+ */
 export function givenPg(pool: PgPool, options: PgSessionOptions): PostgresSession {
   const { timeoutMs } = options
   const ask = (config: QueryConfig): Promise<Answer> =>
@@ -133,7 +136,9 @@ class Ear {
     if (!this.#closed) this.#hearing.opened()
   }
 
-  /** The server takes no writes: another connection may lead elsewhere. Not again and again, while there is no other. */
+  /**
+   * The server takes no writes: another connection may lead elsewhere. Not again and again, while there is no other.
+   */
   doubt(): void {
     if (performance.now() - this.#openedAt > RETRY_MS_MAX) this.#client?.connection.stream.destroy()
   }

@@ -1,6 +1,6 @@
 /**
- * Connections of our own to PostgreSQL. Statements are autocommitted, so several may be on their way in one connection: what finds all
- * connections busy is sent behind what is on its way, and not kept until one is free.
+ * Connections of our own to PostgreSQL. Statements are autocommitted, so several may be on their way in one connection:
+ * what finds all connections busy is sent behind what is on its way, and not kept until one is free.
  */
 import type * as Pg from 'pg'
 import type { Client, QueryConfig } from 'pg'
@@ -122,7 +122,8 @@ class Connection {
       }
       return await this.#client.query(config)
     } catch (error) {
-      // A demoted server keeps its connections open: they would be used, and refused, for ever. What is on its way in this one ends by itself.
+      // A demoted server keeps its connections open: they would be used, and refused, for ever. What is on its way in
+      // this one ends by itself.
       if (isReadOnly(error)) this.#isRetired = true
       throw error
     } finally {

@@ -32,7 +32,8 @@ export function openPostgresJs(given: string, options: PostgresJsOptions): Postg
       socket: unreferenced,
       // Its timers would keep it alive as well.
       max_lifetime: 0,
-      // It asks for them behind our back: a connection that breaks meanwhile would be an unhandled rejection. We pass no arrays.
+      // It asks for them behind our back: a connection that breaks meanwhile would be an unhandled rejection. We pass
+      // no arrays.
       fetch_types: false,
       onnotice: () => {},
       connection: { application_name: 'holdfast' },

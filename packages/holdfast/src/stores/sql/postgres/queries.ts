@@ -13,8 +13,8 @@ export const OBSERVE_MS = 60_000
 type Own = 'observe' | 'notify'
 
 const STATEMENTS: Record<StatementName | Own, string> = {
-  // The short ways are those of enter_v4 and leave_v4 (see there), as statements of their own: a function around them costs as
-  // much as the update itself.
+  // The short ways are those of enter_v4 and leave_v4 (see there), as statements of their own: a function around them
+  // costs as much as the update itself.
   enterShort: `UPDATE @line SET last = greatest(last + 1, ${NOW}), capacity = $capacity::bigint, solo_id = $id::uuid,
     solo_weight = $weight::bigint, solo_ttl = $ttl::bigint, solo_lapse = ${NOW} + $ttl::bigint, solo_at = ${NOW},
     solo_data = $data::text, solo_inbox = $inbox::text

@@ -20,8 +20,9 @@ import { makeStatement } from '../session.ts'
 import type { PostgresSession } from './session.ts'
 
 /**
- * Raised with every change of tables or functions; the names of the functions carry it too. Those of older versions stay where they are:
- * processes that have not been replaced yet go on with them. Tables may only change in ways that they can live with.
+ * Raised with every change of tables or functions; the names of the functions carry it too. Those of older versions
+ * stay where they are: processes that have not been replaced yet go on with them. Tables may only change in ways that
+ * they can live with.
  */
 export const SCHEMA_VERSION = 4
 
@@ -41,7 +42,8 @@ function script(names: Names): string {
       'CREATE SCHEMA IF NOT EXISTS @schema;',
       SCHEMA,
       ...FUNCTIONS,
-      `INSERT INTO @meta (version, floor) VALUES (${SCHEMA_VERSION}, 0) ON CONFLICT (one) DO UPDATE SET version = ${SCHEMA_VERSION};`,
+      `INSERT INTO @meta (version, floor) VALUES (${SCHEMA_VERSION}, 0) ON CONFLICT (one) DO UPDATE SET version ` +
+        `= ${SCHEMA_VERSION};`,
     ].join('\n'),
   )
 }

@@ -15,8 +15,9 @@ const WORDS: LockWords = {
 }
 
 /**
- * Locks that end with the connection that holds them, and not before: a holder that is stopped blocks all others. The URL must lead to the server
- * itself; a transaction pooler is noticed and refused. These holds, those of `lockInTransaction` with the same name, and no others exclude each other.
+ * Locks that end with the connection that holds them, and not before: a holder that is stopped blocks all others. The
+ * URL must lead to the server itself; a transaction pooler is noticed and refused. These holds, those of
+ * `lockInTransaction` with the same name, and no others exclude each other.
  */
 export function sessionLocks(url: string | URL, options: SessionLocksOptions = {}): SessionLocks {
   return makeSessionLocks(options, {
@@ -67,8 +68,8 @@ async function openSession(connectionString: string, keepAliveMs: number, timeou
 }
 
 /**
- * The server has to notice a dead peer, too, or the lock stays: keepalive for a quiet line, and tcp_user_timeout for one with an
- * answer that was never acknowledged, during which keepalive rests.
+ * The server has to notice a dead peer, too, or the lock stays: keepalive for a quiet line, and tcp_user_timeout for
+ * one with an answer that was never acknowledged, during which keepalive rests.
  */
 async function prepare(
   session: LockConnection,
@@ -78,10 +79,11 @@ async function prepare(
 ): Promise<void> {
   const seconds = Math.max(1, Math.ceil(keepAliveMs / 1_000))
   await session.ask(
-    `SELECT set_config(name, setting, false) FROM (VALUES ('tcp_keepalives_idle', '${seconds}'), ('tcp_keepalives_interval', '1'),
-      ('tcp_keepalives_count', '${Math.max(2, Math.ceil(timeoutMs / 1_000))}'), ('tcp_user_timeout', '${keepAliveMs + timeoutMs}'),
-      ('client_connection_check_interval', '${keepAliveMs}'), ('idle_session_timeout', '0'), ('lock_timeout', '0'), ('statement_timeout', '0'),
-      ('transaction_timeout', '0')
+    `SELECT set_config(name, setting, false) FROM (VALUES
+      ('tcp_keepalives_idle', '${seconds}'), ('tcp_keepalives_interval', '1'),
+      ('tcp_keepalives_count', '${Math.max(2, Math.ceil(timeoutMs / 1_000))}'),
+      ('tcp_user_timeout', '${keepAliveMs + timeoutMs}'), ('client_connection_check_interval', '${keepAliveMs}'),
+      ('idle_session_timeout', '0'), ('lock_timeout', '0'), ('statement_timeout', '0'), ('transaction_timeout', '0')
     ) AS s (name, setting) WHERE EXISTS (SELECT FROM pg_settings p WHERE p.name = s.name)`,
   )
   // A pooler tells a number of its own: behind it, lock and unlock may reach different sessions.

@@ -1,6 +1,7 @@
 /**
- * TLS of a `postgres:` URL for the package `postgres`, by the rules of `pg`: whoever changes the client changes nothing else. Left to itself,
- * `postgres` sends the names of certificate files to the server as settings, and, on a socket of ours, checks the certificate for "localhost".
+ * TLS of a `postgres:` URL for the package `postgres`, by the rules of `pg`: whoever changes the client changes nothing
+ * else. Left to itself, `postgres` sends the names of certificate files to the server as settings, and, on a socket of
+ * ours, checks the certificate for "localhost".
  */
 import { isIP } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'

@@ -29,11 +29,13 @@ export async function lockInTransaction(
   const tx = ormTransaction(given) ?? (given as PgTransaction | PostgresTransaction)
   const values = [String(lockKey(name))]
   try {
-    // Above read committed all statements of a transaction read what was committed when the first one began. That is this very one, at the latest:
-    // A sells the last seat and commits, B had begun to wait before that, gets the lock, and still reads "one seat left". No row: not locked.
+    // Above read committed all statements of a transaction read what was committed when the first one began. That is
+    // this very one, at the latest: A sells the last seat and commits, B had begun to wait before that, gets the lock,
+    // and still reads "one seat left". No row: not locked.
     const locked = await ask(
       tx,
-      `SELECT pg_advisory_xact_lock($1::bigint)::text WHERE current_setting('transaction_isolation') IN ('read committed', 'read uncommitted')`,
+      `SELECT pg_advisory_xact_lock($1::bigint)::text
+       WHERE current_setting('transaction_isolation') IN ('read committed', 'read uncommitted')`,
       values,
     )
     if (locked.length === 0) throw await snapshotError(tx)
@@ -55,7 +57,8 @@ async function snapshotError(tx: PgTransaction | PostgresTransaction): Promise<U
   const [row] = await ask(tx, "SELECT current_setting('transaction_isolation') AS level", [])
   const level = String(Object.values(row as object)[0]).toUpperCase()
   return new UsageError(
-    `lockInTransaction needs a transaction that is READ COMMITTED, and this one is ${level}: after the wait it would read what was there before. ` +
+    `lockInTransaction needs a transaction that is READ COMMITTED, and this one is ${level}: after the wait it ` +
+      `would read what was there before. ` +
       'Begin it with BEGIN ISOLATION LEVEL READ COMMITTED, or take hf.mutex or sessionLocks before you begin it',
   )
 }
@@ -63,7 +66,9 @@ async function snapshotError(tx: PgTransaction | PostgresTransaction): Promise<U
 /** The transaction is over after any of these: the server takes nothing but ROLLBACK. */
 function toLockError(error: unknown, name: string): Error {
   if (isDeadlock(error)) {
-    const message = `${name}: this transaction and another wait for each other, and the server ended this one; roll back and run it again`
+    const message =
+      `${name}: this transaction and another wait for each other, and the server ended this one; roll back and ` +
+      `run it again`
     return new DeadlockError(message, { line: name, cause: error })
   }
   if (isWaitOver(error)) {

@@ -1,7 +1,7 @@
 /**
- * How waiters of this process are woken: notifications to one inbox, and polling for as long as those are not proved to arrive.
- * A pooler in between, or a half-open connection, takes LISTEN and delivers nothing, so the inbox is believed only after it
- * has heard a message of its own, and again every few seconds while somebody waits.
+ * How waiters of this process are woken: notifications to one inbox, and polling for as long as those are not proved to
+ * arrive. A pooler in between, or a half-open connection, takes LISTEN and delivers nothing, so the inbox is believed
+ * only after it has heard a message of its own, and again every few seconds while somebody waits.
  */
 import type { PollRange } from '../../shared/poller.ts'
 import type { Wakeups } from '../dialect.ts'

@@ -1,6 +1,7 @@
 /**
- * How waiters of this process are woken without LISTEN: a connection calls a procedure that waits on the server (ear_v3), one for each
- * line that somebody waits in, up to a few; other lines, and all of them while no connection can be had, are polled for.
+ * How waiters of this process are woken without LISTEN: a connection calls a procedure that waits on the server
+ * (ear_v3), one for each line that somebody waits in, up to a few; other lines, and all of them while no connection can
+ * be had, are polled for.
  */
 import type { Waiters } from '../waiters.ts'
 import type { Ear } from './pool.ts'
@@ -22,7 +23,7 @@ const RETRY_MS = 2_000
 /** Locks by name are refused (Galera), the procedure or the right to call it is missing: it will not get better. */
 const HOPELESS = new Set([1235, 1305, 1370, 1142])
 
-export class Doorbell {
+export class DoorbellWakeups {
   readonly #parts: DoorbellParts
   readonly #attended = new Set<string>()
   readonly #idle: Ear[] = []

@@ -2,7 +2,7 @@
 import type { Runtime } from '../../contract/runtime.ts'
 import { pause } from '../pause.ts'
 
-export class Turns {
+export class SerialTakes {
   readonly #runtime: Runtime
   readonly #tails = new Map<string, Promise<void>>()
 

@@ -1,13 +1,16 @@
-/** Waiting for a change of something that is not a line: whoever changes it rings by walking through a line that the others watch. */
+/**
+ * Waiting for a change of something that is not a line: whoever changes it wakes the others by walking through a line
+ * that they watch.
+ */
 import type { Core } from '../acquire/core.ts'
 import { diagnostics } from '../contract/events.ts'
 import type { Stop } from '../contract/driver.ts'
 import { pause } from './pause.ts'
 
-/** A ring may be lost: what is waited for is looked at again after this long. */
+/** A wake-up may be lost: the caller looks again after this long. */
 const LOOK_MS = 1_000
 
-export class Bell {
+export class CellWakeups {
   readonly #core: Core
   readonly #line: string
   readonly #ttlMs: number
@@ -19,7 +22,7 @@ export class Bell {
   }
 
   /** Wakes all who wait. Nobody depends on it: a failure goes to diagnostics. */
-  async ring(): Promise<void> {
+  async wakeAll(): Promise<void> {
     const { driver, runtime, cleanup } = this.#core
     const entry = {
       line: this.#line,
@@ -27,7 +30,7 @@ export class Bell {
       weight: 1,
       capacity: 1,
       ttlMs: this.#ttlMs,
-      data: JSON.stringify({ label: 'bell', host: runtime.host, pid: runtime.pid }),
+      data: JSON.stringify({ label: 'wakeups', host: runtime.host, pid: runtime.pid }),
     }
     try {
       await driver.enter(entry, true)
@@ -37,7 +40,7 @@ export class Bell {
     await cleanup.leave(entry)
   }
 
-  /** Looks until `look` gives something, at every ring and now and then besides. null: the time was up first. */
+  /** Looks until `look` gives something, at every wake-up and now and then besides. null: the time was up first. */
   async until<T>(look: () => Promise<T | null>, waitMs: number, signal: AbortSignal | null): Promise<T | null> {
     const { driver, runtime } = this.#core
     const end = runtime.now() + waitMs
@@ -47,7 +50,7 @@ export class Bell {
       for (;;) {
         this.#core.assertOpen()
         // Made before the look: what changes while we look must not be missed.
-        const rung = new Promise<void>((resolve) => {
+        const woken = new Promise<void>((resolve) => {
           wake = resolve
         })
         stop ??= await driver.watch(this.#line, null, () => wake())
@@ -55,7 +58,7 @@ export class Bell {
         if (found !== null) return found
         const leftMs = end - runtime.now()
         if (leftMs <= 0) return null
-        await pause(runtime, Math.min(LOOK_MS, leftMs), signal, rung)
+        await pause(runtime, Math.min(LOOK_MS, leftMs), signal, woken)
       }
     } finally {
       stop?.()

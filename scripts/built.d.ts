@@ -1,0 +1,3 @@
+/** See built.js. */
+export function stampBuild(): void
+export function isBuilt(): boolean
