@@ -7,8 +7,8 @@ const processes = await Promise.all([1, 2, 3].map(() => holdfast(store)))
 const jobs = processes.map((hf) =>
   hf.once('report', {
     everyMs: 1_000,
-    run: ({ periodMs }) => {
-      periods.push(periodMs)
+    run: ({ dueMs }) => {
+      periods.push(dueMs)
     },
   }),
 )

@@ -1,4 +1,7 @@
-/** A flash sale: three shops, thirty buyers, ten items. Run it on any store: `tsx examples/flash-sale.ts redis://localhost` */
+/**
+ * A flash sale: three shops, thirty buyers, ten items. Run it on any store: `tsx examples/flash-sale.ts
+ * redis://localhost`
+ */
 import { holdfast } from 'holdfast'
 
 const store = process.argv[2] ?? 'memory:flash-sale'

@@ -1,4 +1,7 @@
-/** Embeds the scripts of the stores, compiles holdfast into build and bundles that into dist, compiles holdfast-lab and holdfast-console into dist. */
+/**
+ * Embeds the scripts of the stores, compiles holdfast into build and bundles that into dist, compiles holdfast-lab and
+ * holdfast-console into dist.
+ */
 import { copyFileSync, rmSync } from 'node:fs'
 import { stampBuild } from './built.js'
 import { runSteps } from './run.js'

@@ -1,22 +1,23 @@
 /**
  * Makes packages/holdfast/dist, which is what users install, of build. Its code stands there once, as CommonJS, which
- * `import`, `require`, Jest and every bundler can load; docs/decisions/019-modules.md says why. For each entry and program of
- * scripts/entries.json there is one file of code (`.cjs`), and what several share in files of its own. An entry also has
- * a thin ES module that passes its names on (`.js`), and types for both (`.d.cts`, `.d.ts`).
+ * `import`, `require`, Jest and every bundler can load; docs/decisions/019-modules.md says why. For each entry and
+ * program of scripts/entries.json there is one file of code (`.cjs`), and what several share in files of its own. An
+ * entry also has a thin ES module that passes its names on (`.js`), and types for both (`.d.cts`, `.d.ts`).
  *   --no-types   leaves the types out: enough for tests
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { resolve } from 'node:path'
-import { transform } from 'esbuild'
 import { rollup } from 'rollup'
 import { dts } from 'rollup-plugin-dts'
+import { minify } from 'terser'
 import { exportsOf } from './exports.js'
 
 const PACKAGE = 'packages/holdfast'
 const DIST = `${PACKAGE}/dist`
 const { entries, programs } = JSON.parse(readFileSync('scripts/entries.json', 'utf8'))
 const load = createRequire(import.meta.url)
+const PRIVATE = '$private$'
 
 /**
  * What CommonJS has for `import.meta.url`. In a bundle that is an ES module there is no `__filename`, and no warning of
@@ -47,18 +48,10 @@ await made.write({
     {
       name: 'for-every-loader',
       resolveImportMeta: (property) => (property === 'url' ? HERE : null),
-      // Whitespace goes, names stay: who looks into a stack trace finds them in the sources.
-      renderChunk: async (code) => {
-        const { code: short } = await transform(code, {
-          minifyWhitespace: true,
-          target: 'node20',
-          legalComments: 'none',
-        })
-        return { code: withoutRequireOfNode(short), map: null }
-      },
+      renderChunk: async (code) => ({ code: withoutRequireOfNode(await shortened(code)), map: null }),
     },
   ],
-  minifyInternalExports: false,
+  minifyInternalExports: true,
 })
 for (const name of Object.keys(entries)) writeFileSync(`${DIST}/${name}.js`, moduleOf(name))
 
@@ -128,10 +121,9 @@ async function shortened(code) {
   const functions = [...hidden.matchAll(/\b(?:const|let) (\w+) = (?:async )?(?:\([^()]*\)|\w+) =>/g)].map((m) => m[1])
   const { code: short } = await minify(hidden, {
     ecma: 2022,
-    parse: { module: true },
-    compress: false,
+    compress: { keep_fnames: true, keep_classnames: true, inline: 0, reduce_funcs: false, sequences: false },
     mangle: { keep_fnames: true, keep_classnames: true, reserved: functions },
     format: { semicolons: false, max_line_len: 120 },
   })
-  return { code: short.replaceAll(PRIVATE, '#'), map: null }
+  return /** @type {string} */ (short).replaceAll(PRIVATE, '#')
 }

@@ -1,4 +1,7 @@
-/** Makes packages/holdfast-console/dist: the server by tsc, the page with all its parts in one script and one style sheet. */
+/**
+ * Makes packages/holdfast-console/dist: the server by tsc, the page with all its parts in one script and one style
+ * sheet.
+ */
 import { copyFileSync } from 'node:fs'
 import { build } from 'esbuild'
 import { runSteps } from './run.js'

@@ -11,9 +11,7 @@ const ENTRIES = fileURLToPath(new URL('entries.json', import.meta.url))
 
 /** @param {Record<string, string>} entries */
 export function exportsOf(entries) {
-  const exported = Object.fromEntries(
-    Object.keys(entries).map((name) => [subpathOf(name), formsOf(name)]),
-  )
+  const exported = Object.fromEntries(Object.keys(entries).map((name) => [subpathOf(name), formsOf(name)]))
   const exports = { ...exported, './worker': './dist/worker.cjs', './package.json': './package.json' }
   return { exports, write: () => write(exports) }
 }

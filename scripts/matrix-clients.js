@@ -1,6 +1,6 @@
 /**
- * `npm run matrix:clients [-- ioredis pg@8.0.3]`: the laws that rest on the client, over the lowest and the highest version
- * of each that package.json promises (scripts/clients/clients.json), against real servers. Prints a table for
+ * `npm run matrix:clients [-- ioredis pg@8.0.3]`: the laws that rest on the client, over the lowest and the highest
+ * version of each that package.json promises (scripts/clients/clients.json), against real servers. Prints a table for
  * docs/clients.md.
  */
 import { execFileSync } from 'node:child_process'

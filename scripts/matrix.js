@@ -1,7 +1,8 @@
 /**
- * `npm run matrix [-- --store postgres,redis --runtimes --only 'MySQL' --cache FOLDER --fresh --to docs/versions.md]`: the whole
- * conformance suite over the built package on many versions of servers, or with --runtimes on many runtimes. Servers and
- * runtimes are fetched into a cache outside of the repository. The outcome is written into docs/versions.md.
+ * `npm run matrix [-- --store postgres,redis --runtimes --only 'MySQL' --cache FOLDER --fresh --to docs/versions.md]`:
+ * the whole conformance suite over the built package on many versions of servers, or with --runtimes on many runtimes.
+ * Servers and runtimes are fetched into a cache outside of the repository. The outcome is written into
+ * docs/versions.md.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

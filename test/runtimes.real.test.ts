@@ -1,4 +1,7 @@
-/** Another runtime than Node, over the built package: locks hold there, and a store that can't be kept is refused by name. */
+/**
+ * Another runtime than Node, over the built package: locks hold there, and a store that can't be kept is refused by
+ * name.
+ */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'

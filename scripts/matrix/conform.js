@@ -1,6 +1,7 @@
 /**
  * The conformance suite over the built package, on the runtime that runs this file: Node, Bun or Deno.
- * Arguments: the store, its config as JSON, and maybe a pattern that picks cases. Its last line is the outcome, as JSON.
+ * Arguments: the store, its config as JSON, and maybe a pattern that picks cases. Its last line is the outcome, as
+ * JSON.
  */
 import { conformance } from '../../packages/holdfast/dist/conformance.js'
 

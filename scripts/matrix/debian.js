@@ -1,6 +1,7 @@
 /**
- * Programs of another suite of Debian, with all that they need, unpacked into the cache: nothing is installed, no script of a
- * package is run, and root is not needed. A program is started by the loader of its own suite, so that it finds its own libc.
+ * Programs of another suite of Debian, with all that they need, unpacked into the cache: nothing is installed, no
+ * script of a package is run, and root is not needed. A program is started by the loader of its own suite, so that it
+ * finds its own libc.
  */
 import { chmod, mkdir, readdir, realpath, rm, writeFile } from 'node:fs/promises'
 import { readFileSync } from 'node:fs'
@@ -35,8 +36,8 @@ function aptOptions(folder) {
  * A folder that has the packages and all that they depend on, as a root would.
  *
  * @param {import('./cache.js').Cache} cache
- * @param {{ readonly suite: string, readonly packages: readonly string[], readonly programs?: readonly string[] }} wanted
- * `programs`: paths in that root that will be started
+ * @param {{ readonly suite: string, readonly packages: readonly string[], readonly programs?: readonly string[] }}
+ * wanted `programs`: paths in that root that will be started
  */
 export function fromDebian(cache, { suite, packages, programs = [] }) {
   return cache.get(`${suite}-${packages.join('-')}`, async (root) => {
@@ -67,8 +68,8 @@ export function fromDebian(cache, { suite, packages, programs = [] }) {
 }
 
 /**
- * Puts a small script where the program was. The name is handed on: Redis is one program under several names, and looks.
- * By then the folder has not got its last name, so the script finds everything from where it stands.
+ * Puts a small script where the program was. The name is handed on: Redis is one program under several names, and
+ * looks. By then the folder has not got its last name, so the script finds everything from where it stands.
  *
  * @param {string} root
  * @param {string} program

@@ -34,7 +34,8 @@ async function newest(name, major) {
  *
  * @param {import('./cache.js').Cache} cache
  * @param {string} name
- * @param {{ readonly major?: number, readonly once?: readonly [string, ...string[]] }} [options] `once`: run in it, once
+ * @param {{ readonly major?: number, readonly once?: readonly [string, ...string[]] }} [options] `once`: run in it,
+ * once
  */
 export async function fromNpm(cache, name, { major, once } = {}) {
   const version = await newest(name, major)

@@ -8,8 +8,8 @@ import { runProgram, versionIn } from './run-program.js'
 /**
  * @typedef {import('../../packages/holdfast-lab/src/testbed/given.ts').GivenServer} GivenServer
  * @typedef {import('./cache.js').Cache} Cache
- * @typedef {{ readonly store: string, readonly server: string, readonly get: (cache: Cache) => Promise<GivenServer | null> }} Entry
- * `get` answers null for the server that this machine has installed.
+ * @typedef {{ readonly store: string, readonly server: string, readonly get: (cache: Cache) => Promise<GivenServer |
+ * null> }} Entry `get` answers null for the server that this machine has installed.
  */
 
 /** @type {readonly Entry[]} */
@@ -73,8 +73,8 @@ function etcd(suite) {
 }
 
 /**
- * What ZooKeeper's archive names by its path on an installed machine, where another version of it may lie: so these come
- * before it.
+ * What ZooKeeper's archive names by its path on an installed machine, where another version of it may lie: so these
+ * come before it.
  */
 const BEFORE_ZOOKEEPER = [
   ...['zookeeper-jute', 'slf4j-api', 'snappy-java', 'metrics-core', 'commons-cli', 'commons-io'],

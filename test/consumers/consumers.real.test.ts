@@ -1,4 +1,7 @@
-/** The packed tarball in other people's projects, as they load it. `npm run consumers` has more of them, which take longer. */
+/**
+ * The packed tarball in other people's projects, as they load it. `npm run consumers` has more of them, which take
+ * longer.
+ */
 import { execFileSync } from 'node:child_process'
 import { mkdtemp, readdir, readFile, rm, stat, symlink, writeFile, mkdir, rename } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,6 +1,7 @@
 /**
- * `npm run consumers [-- next nest]`: projects of other people, made of the packed tarball with pinned packages, each with
- * and without the optional peers. A warning counts as a failure. What it needs is built first: node scripts/build.js.
+ * `npm run consumers [-- next nest]`: projects of other people, made of the packed tarball with pinned packages, each
+ * with and without the optional peers. A warning counts as a failure. What it needs is built first: node
+ * scripts/build.js.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,7 +1,7 @@
 /**
  * What happened to a lock between two looks. The store keeps no past: whatever came and went between the looks was not
- * seen, and a release can be told from a lapse only by the lease. Of a lease that would still have run the holder let go
- * (or somebody broke the lock with `now`); one that was over by then ran out.
+ * seen, and a release can be told from a lapse only by the lease. Of a lease that would still have run the holder let
+ * go (or somebody broke the lock with `now`); one that was over by then ran out.
  */
 import { type Lock, who } from './lock.ts'
 import type { EventKind, HolderParty } from './wire.ts'

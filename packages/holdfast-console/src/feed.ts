@@ -1,4 +1,6 @@
-/** Server-sent events: everything when a page comes, then what has changed. A page that is too slow is told all again. */
+/**
+ * Server-sent events: everything when a page comes, then what has changed. A page that is too slow is told all again.
+ */
 import type { ServerResponse } from 'node:http'
 import type { Look } from './observer.ts'
 

@@ -1,4 +1,6 @@
-/** Looks at the store again and again, and tells what has changed. The console's only use of the store but for breaks. */
+/**
+ * Looks at the store again and again, and tells what has changed. The console's only use of the store but for breaks.
+ */
 import type { Holdfast, LineView } from 'holdfast'
 import { formatDuration } from 'holdfast/internal'
 import { changesOf } from './changes.ts'

@@ -1,6 +1,7 @@
 /**
- * What processes report of themselves (`holdfast(url, { report: true })`): why a lock was lost, how long somebody waited.
- * The store shows neither. A process writes its report into a cell of its own; one is read with each look, in turn.
+ * What processes report of themselves (`holdfast(url, { report: true })`): why a lock was lost, how long somebody
+ * waited. The store shows neither. A process writes its report into a cell of its own; one is read with each look, in
+ * turn.
  */
 import { type Holdfast, UnsupportedError } from 'holdfast'
 

@@ -1,4 +1,6 @@
-/** What the console's server tells its page, as JSON. Moments are milliseconds since 1970 by the clock of the console. */
+/**
+ * What the console's server tells its page, as JSON. Moments are milliseconds since 1970 by the clock of the console.
+ */
 
 /** A holder or a waiter. */
 export interface Party {

@@ -1,4 +1,6 @@
-/** The handler behind node:http: who is let in, what a request can change, and how it is mounted. Needs the built page. */
+/**
+ * The handler behind node:http: who is let in, what a request can change, and how it is mounted. Needs the built page.
+ */
 import { request, type RequestListener } from 'node:http'
 import express from 'express'
 import { holdfast } from 'holdfast'

@@ -32,8 +32,8 @@ function actWhileHeld(held: Held): void {
 }
 
 /**
- * A folder that only one can make is there while somebody is inside, and the diary has the visits in the order in which they
- * happened: no clock is asked, since not every runtime has one that its processes share.
+ * A folder that only one can make is there while somebody is inside, and the diary has the visits in the order in which
+ * they happened: no clock is asked, since not every runtime has one that its processes share.
  */
 async function visit(hf: Holdfast, { line, fairness, diary }: Extract<Order, { kind: 'visit' }>): Promise<void> {
   await hf.mutex(line, { fairness }).using(async ({ token }) => {

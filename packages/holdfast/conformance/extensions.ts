@@ -1,4 +1,7 @@
-/** A fixed lease that its holder renews by hand: longer than before, never shorter, and asked for again when a reply is lost. */
+/**
+ * A fixed lease that its holder renews by hand: longer than before, never shorter, and asked for again when a reply is
+ * lost.
+ */
 import assert from 'node:assert/strict'
 import { LockLostError, NotHeldError, UnsupportedError, UsageError } from '../src/contract/errors.ts'
 import type { Driver } from '../src/contract/driver.ts'

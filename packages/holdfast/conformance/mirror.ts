@@ -1,6 +1,6 @@
 /**
- * The model beside a real store: each request goes to both, and their answers must agree. Tokens need not be equal, only
- * rise in the same order; a store may stop counting the weight in front once its answer is "blocked".
+ * The model beside a real store: each request goes to both, and their answers must agree. Tokens need not be equal,
+ * only rise in the same order; a store may stop counting the weight in front once its answer is "blocked".
  */
 import { isGranted } from '../src/contract/driver.ts'
 import { emptyLine, type LineEvent, type ModelAnswer, type ModelLine, purge, stepLine } from './model-line.ts'

@@ -3,7 +3,8 @@
  * how it is kept. The checker enumerates it, the simulation and the real stores are compared with it, and histories of
  * torture are replayed through it.
  *
- * Times are absolute, by the clock of the store. A world of small numbers keeps `now` at 0 and lets time pass by `shift`.
+ * Times are absolute, by the clock of the store. A world of small numbers keeps `now` at 0 and lets time pass by
+ * `shift`.
  */
 
 /** One contender. Its weight is the one that it entered with. */

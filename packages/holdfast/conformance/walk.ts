@@ -7,7 +7,9 @@ import { entry, type Rig } from './rig.ts'
 
 const STEPS = 60
 
-/** Its seed is in the message of a failure, and as HOLDFAST_WALK_SEED in the environment it walks the same way again. */
+/**
+ * Its seed is in the message of a failure, and as HOLDFAST_WALK_SEED in the environment it walks the same way again.
+ */
 function dice(seed: number): (below: number) => number {
   let state = seed
   return (below) => {

@@ -1,4 +1,7 @@
-/** For Holdfast's own packages (holdfast-lab, holdfast-console) only: anything here may change with any release. Re-exports only. */
+/**
+ * For Holdfast's own packages (holdfast-lab, holdfast-console) only: anything here may change with any release.
+ * Re-exports only.
+ */
 export { type Given, parseArgs, refuseBoth, type Syntax, usage } from './cli/args.ts'
 export { type Command, type Commands, STORE_HELP } from './cli/command.ts'
 export { dispatch } from './cli/dispatch.ts'

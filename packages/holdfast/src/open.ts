@@ -19,9 +19,9 @@ export type StoreClient = RedisClient | PgPool | PostgresSql | MysqlPool
 
 /**
  * Opens a store and gives the locks on it.
- * @param store a URL such as `redis://localhost:6379` or `memory:`; a client of ioredis, redis, pg (a Pool), postgres or
- * mysql2 (a pool); or a driver from one of the subpaths. Default: `sqlite:`, the file that all processes of this user
- * share.
+ * @param store a URL such as `redis://localhost:6379` or `memory:`; a client of ioredis, redis, pg (a Pool), postgres
+ * or mysql2 (a pool); or a driver from one of the subpaths. Default: `sqlite:`, the file that all processes of this
+ * user share.
  */
 export async function holdfast(
   store: string | URL | StoreClient | Driver = 'sqlite:',

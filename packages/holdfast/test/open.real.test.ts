@@ -1,4 +1,6 @@
-/** `holdfast(client)`: the client that somebody has already, as it is. The result is that of the store's own factory. */
+/**
+ * `holdfast(client)`: the client that somebody has already, as it is. The result is that of the store's own factory.
+ */
 import { createClient, createClientPool, createCluster, createSentinel } from '@redis/client'
 import { Cluster, Redis } from 'ioredis'
 import mysql2 from 'mysql2'

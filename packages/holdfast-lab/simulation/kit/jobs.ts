@@ -1,4 +1,6 @@
-/** Jobs on a schedule, with outages at the tick and wrong clocks: each period runs once, and who is held up is told why. */
+/**
+ * Jobs on a schedule, with outages at the tick and wrong clocks: each period runs once, and who is held up is told why.
+ */
 import { ClockError } from '../../../holdfast/src/contract/errors.ts'
 import type { JobWork } from '../../../holdfast/src/kit/once/job.ts'
 import type { Machine } from '../locks/machine.ts'
@@ -145,14 +147,14 @@ class Judge {
     })
   }
 
-  #begun(machine: Machine, { periodMs, held }: JobWork): void {
+  #begun(machine: Machine, { dueMs, held }: JobWork): void {
     const { world } = this.#stage
-    const runs = (this.#runs.get(periodMs) ?? 0) + 1
-    this.#runs.set(periodMs, runs)
+    const runs = (this.#runs.get(dueMs) ?? 0) + 1
+    this.#runs.set(dueMs, runs)
     this.#stage.grants++
-    world.note(`run ${machine.name} ${periodMs - BASE_MS} by ${held.token}`)
+    world.note(`run ${machine.name} ${dueMs - BASE_MS} by ${held.token}`)
     // Where a period is run again by choice, one that ended in an outage looks like one whose process died.
-    if (runs > 1 && !this.#plan.rerun) this.#stage.fail(`the period ${periodMs - BASE_MS} was run ${runs} times`)
+    if (runs > 1 && !this.#plan.rerun) this.#stage.fail(`the period ${dueMs - BASE_MS} was run ${runs} times`)
   }
 
   /** Whoever had the time and the store to run a period has done so. */

@@ -114,7 +114,9 @@ class Judge {
     }
   }
 
-  /** In any span of time s at most `burst + limit * (s + slack)` are let through: a bucket of that size never runs over. */
+  /**
+   * In any span of time s at most `burst + limit * (s + slack)` are let through: a bucket of that size never runs over.
+   */
   #letThrough(machine: Machine): void {
     const { world } = this.#stage
     this.#stage.grants++

@@ -22,8 +22,8 @@ export const MUTANTS: Mutant[] = [
   {
     name: 'a period is run again by who comes later',
     file: JOB,
-    find: 'const isOpen = last === undefined || last.periodMs < periodMs',
-    replace: 'const isOpen = last === undefined || last.periodMs <= periodMs',
+    find: 'const isOpen = last === undefined || last.dueMs < dueMs',
+    replace: 'const isOpen = last === undefined || last.dueMs <= dueMs',
   },
   {
     name: 'who is told nothing of the tick by the store does not ask again in that period',
@@ -34,13 +34,13 @@ export const MUTANTS: Mutant[] = [
   {
     name: 'a period that begins while the one before is still tried is lost',
     file: ONCE,
-    find: 'else if (!this.#isAtWork) this.#dueMs = periodMs',
-    replace: 'else if (this.#stopped) this.#dueMs = periodMs',
+    find: 'else if (!this.#isAtWork) this.#dueMs = dueMs',
+    replace: 'else if (this.#stopped) this.#dueMs = dueMs',
   },
   {
     name: 'a clock that is ahead silences the job without a word',
     file: JOB,
-    find: 'if (last === undefined || last.periodMs <= untilMs) return',
-    replace: 'if (last === undefined || last.periodMs >= 0) return',
+    find: 'if (last === undefined || last.dueMs <= untilMs) return',
+    replace: 'if (last === undefined || last.dueMs >= 0) return',
   },
 ]

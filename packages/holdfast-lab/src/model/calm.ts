@@ -1,6 +1,6 @@
 /**
- * Liveness: from here on nothing more goes wrong, and whoever holds lets go. Then everybody is served, and the lines are
- * empty in the end. One schedule is enough: it never helps anybody, it only keeps moving.
+ * Liveness: from here on nothing more goes wrong, and whoever holds lets go. Then everybody is served, and the lines
+ * are empty in the end. One schedule is enough: it never helps anybody, it only keeps moving.
  */
 import type { Clients } from './client.ts'
 import { deliver, pass, takeUp } from './moves.ts'

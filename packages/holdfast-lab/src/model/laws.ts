@@ -56,7 +56,9 @@ function honesty({ clients, lines }: State): string | null {
   return null
 }
 
-/** When nobody wants anything any more and nothing is under way, nothing is left; only a crash leaves a place behind. */
+/**
+ * When nobody wants anything any more and nothing is under way, nothing is left; only a crash leaves a place behind.
+ */
 function orphan({ clients, lines, requests, replies }: State): string | null {
   if (requests.length > 0 || replies.length > 0) return null
   if (clients.some(({ legs, undo }) => legs.length > 0 || undo.length > 0)) return null

@@ -24,8 +24,8 @@ export function firstState({ capacity, lines, wishes }: World, budget: Budget): 
 }
 
 /**
- * Every move, in no order that matters. A call is one step, there and back, unless a fault parts it: then its request or
- * its answer is under way for as long as it likes, or is lost, or comes twice.
+ * Every move, in no order that matters. A call is one step, there and back, unless a fault parts it: then its request
+ * or its answer is under way for as long as it likes, or is lost, or comes twice.
  */
 export function moves(state: State, clients: Clients): Move[] {
   const all: Move[] = []

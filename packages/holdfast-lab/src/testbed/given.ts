@@ -19,7 +19,10 @@ export function foundOf(kind: ServerKind, { version, make, base, paths }: GivenS
   return { kind, version, make, base, path: pathsOf(kind, new Map(Object.entries(paths))) }
 }
 
-/** What the JSON file says that HOLDFAST_TEST_SERVERS names: so every test can be run on another server. Without: nothing. */
+/**
+ * What the JSON file says that HOLDFAST_TEST_SERVERS names: so every test can be run on another server. Without:
+ * nothing.
+ */
 export async function givenByEnvironment(): Promise<GivenServers> {
   const file = process.env['HOLDFAST_TEST_SERVERS'] ?? ''
   return file === '' ? {} : (JSON.parse(await readFile(file, 'utf8')) as GivenServers)

@@ -103,7 +103,10 @@ function mysqlMake(found: Found): Make {
   }
 }
 
-/** Answers the server's greeting with a login as root and waits for OK. MariaDB makes proofs another way, and asks once more: still none. */
+/**
+ * Answers the server's greeting with a login as root and waits for OK. MariaDB makes proofs another way, and asks once
+ * more: still none.
+ */
 async function expectLogin(port: number): Promise<void> {
   let [sent, switched] = [false, false]
   await exchange({
@@ -136,7 +139,10 @@ function packet(bytes: Buffer, at: number): Buffer | null {
   return bytes.length < end ? null : bytes.subarray(at + 4, end)
 }
 
-/** Protocol 4.1 with an empty password: flags, packet size, utf8mb4, 23 zeros, the user's name, no proof, and how it was made. */
+/**
+ * Protocol 4.1 with an empty password: flags, packet size, utf8mb4, 23 zeros, the user's name, no proof, and how it was
+ * made.
+ */
 function login(): Buffer {
   const flags = 0x0008_8200
   const payload = Buffer.concat([Buffer.alloc(32), Buffer.from('root\0\0caching_sha2_password\0')])

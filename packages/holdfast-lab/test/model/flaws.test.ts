@@ -1,4 +1,6 @@
-/** The model can see: every planted fault breaks a law in the world that it names, and without it that world is whole. */
+/**
+ * The model can see: every planted fault breaks a law in the world that it names, and without it that world is whole.
+ */
 import { expect, test } from 'vitest'
 import { FLAWS } from '../../src/model/flaws.ts'
 import { explore } from '../../src/model/search.ts'

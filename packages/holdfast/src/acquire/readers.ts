@@ -86,7 +86,8 @@ export class ReaderQueue implements Callers {
     let place: Place | null = null
     try {
       ;[place = null] = await this.#core.driver.touch([lease.entry])
-      // The place is gone; or it is granted, and the store tells that once: the readers that wait on it must hear of it.
+      // The place is gone; or it is granted, and the store tells that once: the readers that wait on it must hear of
+      // it.
       if (place === null || (group.isWaiting && isGranted(lease.entry, place))) this.#core.heartbeat.look(lease)
     } catch (error) {
       diagnostics.failed(this.#spec.name, error)

@@ -51,7 +51,10 @@ export class Waiter {
     this.#reject = reject
   }
 
-  /** The caller enters a queue: from here on those who listen are told. A caller that enters its own hold again does not. */
+  /**
+   * The caller enters a queue: from here on those who listen are told. A caller that enters its own hold again does
+   * not.
+   */
   ask(): void {
     if (this.#request !== 0 || !areRequestsWatched()) return
     this.#askedAtMs = this.#core.runtime.now()

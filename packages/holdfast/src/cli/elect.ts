@@ -63,7 +63,8 @@ export function execute(given: Given): Promise<number> {
         const isLast = isOnce || stage.signals.hasEnding
         complain(`${end.why}; ${end.fate}${isLast ? '' : '; standing for election again'}`)
         if (isLast) return end.exit
-        // The program is stopped a little before the lease has run out: a candidate must not wait for its own old place.
+        // The program is stopped a little before the lease has run out: a candidate must not wait for its own old
+        // place.
         await held.release()
         // Each term has a guardian of its own: the last one has ended with its program.
         guard.dismiss()

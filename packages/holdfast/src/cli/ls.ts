@@ -22,7 +22,7 @@ export const syntax: Syntax = {
     store: STORE,
     json: flag(
       'one object for each lock: { name, capacity, holders, waiters }; tokens are decimal strings; then one for each ' +
-        'job: { job, periodMs, startedMs, endedMs, ok, host, pid }',
+        'job: { job, dueMs, startedMs, endedMs, ok, host, pid }',
     ),
     watch: flag('look again and again; on a terminal in place, else printed when something has changed'),
     interval: INTERVAL,

@@ -2,7 +2,9 @@
 
 /** One option. */
 export interface Option {
-  /** What follows it, as --help shows that: `30s`, `URL`; FILE and FOLDER are completed as such. '': nothing, a flag. */
+  /**
+   * What follows it, as --help shows that: `30s`, `URL`; FILE and FOLDER are completed as such. '': nothing, a flag.
+   */
   readonly takes: string
   /** What it does. Completions show it up to the first semicolon or colon. */
   readonly says: string

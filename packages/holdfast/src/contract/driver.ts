@@ -197,7 +197,9 @@ export interface Driver {
   watch(line: string, id: string | null, wake: Wake): Stop | Promise<Stop>
   /** The lines whose names begin with the prefix. */
   list(prefix: string): AsyncIterable<LineView>
-  /** One line, without going through all names; null: nobody stands in it. Left out where `list(name)` costs no more. */
+  /**
+   * One line, without going through all names; null: nobody stands in it. Left out where `list(name)` costs no more.
+   */
   view?(line: string): Promise<LineView | null>
   /** Compare-and-set on a cell; a null change only reads. */
   swap(key: string, change: Change | null): Promise<CellView>

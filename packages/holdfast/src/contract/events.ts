@@ -77,9 +77,9 @@ export interface AtRiskEvent extends LockEvent {
 }
 
 /**
- * Why a hold was lost. `lapsed`: its lease ran out by this process's own clock. `gone`: the store says so; somebody broke
- * the lock, or the lease ran out there. `max-hold`: after `maxHoldMs`. `not-alive`: `aliveIf` said no. `silent`: the worker
- * gave up a thread that was blocked for longer than `silenceMs`.
+ * Why a hold was lost. `lapsed`: its lease ran out by this process's own clock. `gone`: the store says so; somebody
+ * broke the lock, or the lease ran out there. `max-hold`: after `maxHoldMs`. `not-alive`: `aliveIf` said no. `silent`:
+ * the worker gave up a thread that was blocked for longer than `silenceMs`.
  */
 export type LossCause = 'lapsed' | 'gone' | 'max-hold' | 'not-alive' | 'silent'
 

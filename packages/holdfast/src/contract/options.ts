@@ -45,8 +45,9 @@ export interface LockOptions {
    */
   readonly refuseDeadlock?: boolean
   /**
-   * Asked six times in a lease while the lock is held. Says no, fails, or gives no answer for a sixth of `ttlMs`: the lease
-   * is renewed no more, and the hold is lost when it ends, at the latest after 4/3 of `ttlMs`. Default: not asked.
+   * Asked six times in a lease while the lock is held. Says no, fails, or gives no answer for a sixth of `ttlMs`: the
+   * lease is renewed no more, and the hold is lost when it ends, at the latest after 4/3 of `ttlMs`. Default: not
+   * asked.
    */
   readonly aliveIf?: () => boolean | Promise<boolean>
   /** Shown to people beside host and pid. Default ''; at most 200 bytes. */

@@ -1,6 +1,8 @@
 /** What the doctor finds: one line for people, why it matters for locks, and what to do. */
 
-/** `danger`: two may hold a lock at once, or no lock can be had. `warning`: after a fault of the server, or under load. */
+/**
+ * `danger`: two may hold a lock at once, or no lock can be had. `warning`: after a fault of the server, or under load.
+ */
 export type Severity = 'danger' | 'warning' | 'unknown' | 'note' | 'ok'
 
 export interface Finding {

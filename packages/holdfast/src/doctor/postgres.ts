@@ -45,7 +45,9 @@ async function one(client: Client, text: string): Promise<string> {
   return String(rows[0]?.[0])
 }
 
-/** A pooler invents the number of the process that it tells; one that shares connections shows two clients one process. */
+/**
+ * A pooler invents the number of the process that it tells; one that shares connections shows two clients one process.
+ */
 async function checkPooler(chart: Chart, [a, b]: readonly [Client, Client], url: StoreUrl): Promise<void> {
   const pids = new Set<string>()
   for (let i = 0; i < 3; i++) for (const client of [a, b]) pids.add(await one(client, 'SELECT pg_backend_pid()'))

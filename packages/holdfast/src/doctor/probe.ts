@@ -1,4 +1,6 @@
-/** The last word has a lock itself: taken, listed, kept in a cell, and given back, with the rights that this user has. */
+/**
+ * The last word has a lock itself: taken, listed, kept in a cell, and given back, with the rights that this user has.
+ */
 import { randomUUID } from 'node:crypto'
 import { type HoldfastError, MissingClientError, StoreUnreachableError, UnsupportedError } from '../contract/errors.ts'
 import type { Holdfast } from '../holdfast.ts'

@@ -1,4 +1,7 @@
-/** `holdfast/history`: a history for other programs: as a trace that Perfetto and Chrome open, and for the torture checker. */
+/**
+ * `holdfast/history`: a history for other programs: as a trace that Perfetto and Chrome open, and for the torture
+ * checker.
+ */
 import type { HistoryEntry } from './history.ts'
 
 /** What `toTrace` needs of an entry: those of `hf.history()` have it, and so has `recent` of a report. */
@@ -60,8 +63,8 @@ export interface CheckableProcess {
 const READERS_MAX = 1_000_000
 
 /**
- * Lines for `holdfast torture check FILE`, which judges them by the laws: exclusion, tokens that rise, and so on. One process;
- * readers that share a place have one token, and are left out, as is what began before the ring did.
+ * Lines for `holdfast torture check FILE`, which judges them by the laws: exclusion, tokens that rise, and so on. One
+ * process; readers that share a place have one token, and are left out, as is what began before the ring did.
  */
 export function toTortureHistory({ host, pid, ttlMs, entries }: CheckableProcess): string {
   const p = `${host}:${pid}`

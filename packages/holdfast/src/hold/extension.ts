@@ -1,6 +1,6 @@
 /**
- * Renewing a fixed lease by hand. A lease that is to be longer than before gets a new id with it: requests of the old id
- * that come late find nothing, so no request that is still on its way can make the lease shorter again.
+ * Renewing a fixed lease by hand. A lease that is to be longer than before gets a new id with it: requests of the old
+ * id that come late find nothing, so no request that is still on its way can make the lease shorter again.
  */
 import type { Core } from '../acquire/core.ts'
 import { checkWhole } from '../contract/check.ts'

@@ -24,10 +24,10 @@ export interface Held extends AsyncDisposable {
    */
   assertHeld(): void
   /**
-   * Renews a fixed lease (`renew: false`) by hand: it lasts at least `ms` from now on, and never ends sooner than before.
-   * Default `ttlMs`; 1 to 86 400 000. Asks again until the store has answered or the lease is over: then LockLostError.
-   * More than `ttlMs` is an UnsupportedError where a place keeps the lease that it was entered with (ZooKeeper, Redlock).
-   * UsageError without `renew: false`.
+   * Renews a fixed lease (`renew: false`) by hand: it lasts at least `ms` from now on, and never ends sooner than
+   * before. Default `ttlMs`; 1 to 86 400 000. Asks again until the store has answered or the lease is over: then
+   * LockLostError. More than `ttlMs` is an UnsupportedError where a place keeps the lease that it was entered with
+   * (ZooKeeper, Redlock). UsageError without `renew: false`.
    */
   extend(ms?: number): Promise<void>
   /**

@@ -1,4 +1,6 @@
-/** `holdfast/http`: an instance that lives as long as a Fastify app or a Node server, and requests that are served once. */
+/**
+ * `holdfast/http`: an instance that lives as long as a Fastify app or a Node server, and requests that are served once.
+ */
 import { checkFunction, shown } from '../contract/check.ts'
 import { UsageError } from '../contract/errors.ts'
 import type { Holdfast } from '../holdfast.ts'

@@ -1,6 +1,6 @@
 /**
- * Names of locks are as many as there are orders and users; a metric that carries them would have as many series. So locks
- * are measured in groups: what is counted in a name becomes `*`.
+ * Names of locks are as many as there are orders and users; a metric that carries them would have as many series. So
+ * locks are measured in groups: what is counted in a name becomes `*`.
  */
 import { checkFunction, checkWhole } from '../contract/check.ts'
 

@@ -24,8 +24,8 @@ export interface OtelOptions extends GroupOptions {
   /** Whether each wait becomes a span. Default true. */
   readonly spans?: boolean
   /**
-   * A wait that has lasted this long asks the store who holds the lock, once, and its span says so. Default 50; Infinity
-   * never asks.
+   * A wait that has lasted this long asks the store who holds the lock, once, and its span says so. Default 50;
+   * Infinity never asks.
    */
   readonly blockedByAfterMs?: number
 }

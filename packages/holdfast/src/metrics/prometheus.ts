@@ -30,7 +30,10 @@ interface Series {
 
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
-/** Begins to measure all Holdfast instances of this process. Begin before locks are taken: what is held then is not seen. */
+/**
+ * Begins to measure all Holdfast instances of this process. Begin before locks are taken: what is held then is not
+ * seen.
+ */
 export function prometheusMetrics(options: PrometheusOptions = {}): PrometheusMetrics {
   const groups = new Groups(checkKeys('metrics options', options, GROUP_KEYS) as GroupOptions)
   const registry = new Registry()

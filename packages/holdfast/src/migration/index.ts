@@ -12,8 +12,8 @@ export interface MigrationLockOptions {
 
 /**
  * Does work while no other process does work of the same name on this server. The lock is one of the server's session,
- * so it needs no table, and ends with the process. Everybody runs its work, one after the other: migration tools find out
- * by themselves that nothing is left to do.
+ * so it needs no table, and ends with the process. Everybody runs its work, one after the other: migration tools find
+ * out by themselves that nothing is left to do.
  * @param url `postgres://…` or `mysql://…`, of the server itself: a transaction pooler is refused.
  */
 export async function withMigrationLock<T>(

@@ -1,4 +1,6 @@
-/** `holdfast/node-cron`: a `RunCoordinator` for node-cron 4: of all processes with the same task, one runs each slot. */
+/**
+ * `holdfast/node-cron`: a `RunCoordinator` for node-cron 4: of all processes with the same task, one runs each slot.
+ */
 import { checkKeys, checkText } from '../contract/check.ts'
 import type { Held } from '../hold/held.ts'
 import type { Holdfast } from '../holdfast.ts'
@@ -14,8 +16,8 @@ export interface RunCoordinatorOptions {
   /** What the names of its locks begin with. Default 'node-cron/'; to 100 bytes. */
   readonly prefix?: string
   /**
-   * How far the clocks of two hosts may be apart: for so long after its beginning a slot stays taken, also when its work
-   * has ended. Default 60 000.
+   * How far the clocks of two hosts may be apart: for so long after its beginning a slot stays taken, also when its
+   * work has ended. Default 60 000.
    */
   readonly clockSkewMs?: number
 }
@@ -23,8 +25,8 @@ export interface RunCoordinatorOptions {
 const CLOCK_SKEW_MS = 60_000
 
 /**
- * Give it to `setRunCoordinator`, or to a task as `runCoordinator`. The lock is renewed while the work runs; a store that
- * can't be asked is an error, and node-cron then skips the slot.
+ * Give it to `setRunCoordinator`, or to a task as `runCoordinator`. The lock is renewed while the work runs; a store
+ * that can't be asked is an error, and node-cron then skips the slot.
  */
 export function runCoordinator(hf: Holdfast, options?: RunCoordinatorOptions): RunCoordinator {
   const given = checkKeys('runCoordinator options', options, ['prefix', 'clockSkewMs']) as RunCoordinatorOptions

@@ -1,4 +1,7 @@
-/** `holdfast/optimistic`: the optimistic lock for a table of your own: a version column, and an update that loses no other. */
+/**
+ * `holdfast/optimistic`: the optimistic lock for a table of your own: a version column, and an update that loses no
+ * other.
+ */
 import { onAbort } from '../contract/aborts.ts'
 import { checkFunction, checkKeys, checkSpan, shown } from '../contract/check.ts'
 import { AcquireTimeoutError, StoreError, UsageError } from '../contract/errors.ts'

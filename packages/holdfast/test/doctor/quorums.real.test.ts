@@ -36,7 +36,8 @@ test.skipIf(skipped('etcd'))(
     const value = Buffer.alloc(50_000)
     const put = (i: number): Promise<unknown> => client.put({ key: Buffer.from(`fill/${i}`), value })
     let count = 0
-    // etcd counts what it has written to its file, which it does a few times a second: it takes more than fits at first.
+    // etcd counts what it has written to its file, which it does a few times a second: it takes more than fits at
+    // first.
     const said = async (): Promise<string> => put(count++).then(() => 'taken', String)
     await expect.poll(said, { interval: 20 }).toContain('space')
     await client.close()

@@ -21,7 +21,9 @@ export class ResourceLockedError extends Error {
   }
 }
 
-/** An operation failed as a whole. `cause` is Holdfast's own error: contention, outage and loss are told apart there. */
+/**
+ * An operation failed as a whole. `cause` is Holdfast's own error: contention, outage and loss are told apart there.
+ */
 export class ExecutionError extends Error {
   readonly attempts: readonly Promise<ExecutionStats>[]
 

@@ -11,11 +11,13 @@ export interface Settings {
   readonly retryDelay: number
   /** Taken, and not needed: whoever waits stands in a queue and is told. Default 100. */
   readonly retryJitter: number
-  /** `using` refuses a duration that is not 100 ms longer. Default 500. Leases are renewed at a third of the duration. */
+  /**
+   * `using` refuses a duration that is not 100 ms longer. Default 500. Leases are renewed at a third of the duration.
+   */
   readonly automaticExtensionThreshold: number
   /**
-   * While processes with the package redlock still run: take its own keys, so that both exclude each other. Default false.
-   * One client only; no queue and no fencing tokens meanwhile.
+   * While processes with the package redlock still run: take its own keys, so that both exclude each other. Default
+   * false. One client only; no queue and no fencing tokens meanwhile.
    */
   readonly rolling: boolean
 }

@@ -15,8 +15,8 @@ import { postgres } from './postgres.ts'
 import { sqlite } from './sqlite.ts'
 
 /**
- * A `pg` client or the object of `sql.begin`, a `mysql2/promise` connection, or a SQLite database: inside a transaction. On
- * PostgreSQL also the transaction of Prisma, Drizzle, Kysely, Knex, TypeORM or Sequelize.
+ * A `pg` client or the object of `sql.begin`, a `mysql2/promise` connection, or a SQLite database: inside a
+ * transaction. On PostgreSQL also the transaction of Prisma, Drizzle, Kysely, Knex, TypeORM or Sequelize.
  */
 export type SqlTransaction = PgTransaction | PostgresTransaction | MysqlTransaction | SqliteDatabase | OrmTransaction
 

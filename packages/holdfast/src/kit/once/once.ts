@@ -143,15 +143,15 @@ export class ScheduledOnce implements Once {
     }
     const dueMs = this.#nextMs
     this.#nextMs = nextMs
-    if (this.#running === null) this.#begin(periodMs)
+    if (this.#running === null) this.#begin(dueMs)
     // The store is away or slow since the period before: that must not cost this one, too.
-    else if (!this.#isAtWork) this.#dueMs = periodMs
+    else if (!this.#isAtWork) this.#dueMs = dueMs
     // Else the work takes longer than its period, and those that begin meanwhile are passed over.
     this.#arm()
   }
 
-  #begin(periodMs: number): void {
-    this.#running = this.#run(periodMs).finally(() => {
+  #begin(dueMs: number): void {
+    this.#running = this.#run(dueMs).finally(() => {
       const dueMs = this.#dueMs
       this.#running = null
       this.#dueMs = null

@@ -5,7 +5,10 @@ import { hasMethods } from '../shared/seen.ts'
 /** What works, for an error that says so. */
 export const REDIS_CLIENTS = 'a client of ioredis 4 to 6, or of redis (@redis/client) 4 to 6'
 
-/** Which package a client is of; null: of none that a Redis store can use. UsageError: of a version or mode that it can't. */
+/**
+ * Which package a client is of; null: of none that a Redis store can use. UsageError: of a version or mode that it
+ * can't.
+ */
 export function redisClientKind(client: unknown): 'ioredis' | 'node-redis' | null {
   if (hasMethods(client, 'call', 'subscribe', 'connect', 'disconnect') && 'status' in client && 'options' in client) {
     // A Cluster has nodes, and some versions of it no `duplicate`.

@@ -217,7 +217,9 @@ function isCluster(client: IoredisClient): boolean {
   return typeof client.nodes === 'function'
 }
 
-/** Once: told a second time, ioredis waits two seconds for the end of a socket that has ended, and so does the process. */
+/**
+ * Once: told a second time, ioredis waits two seconds for the end of a socket that has ended, and so does the process.
+ */
 function end(client: IoredisClient): void {
   if (client.status !== 'end') client.disconnect()
 }

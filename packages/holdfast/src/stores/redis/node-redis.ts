@@ -45,7 +45,12 @@ export class NodeRedisTransport implements Transport {
     )
   }
 
-  async runAndWait(script: Script, keys: readonly string[], args: readonly Argument[], wait: Wait): Promise<Confirmed> {
+  async runAndWait(
+    script: Script,
+    keys: readonly string[],
+    args: readonly Argument[],
+    wait: ReplicaWait,
+  ): Promise<Confirmed> {
     if (!this.joins) throw new UnsupportedError('replicas: WAIT can not be sent to the right node of a cluster')
     try {
       return await this.#andWait(['EVALSHA', script.sha1, keys.length, ...keys, ...args], wait)
@@ -111,8 +116,10 @@ export class NodeRedisTransport implements Transport {
     return connection
   }
 
-  /** Given in one turn they leave on one connection, one behind the other: WAIT speaks of its own connection's writes. */
-  async #andWait(args: readonly Argument[], { replicas, timeoutMs }: Wait): Promise<Confirmed> {
+  /**
+   * Given in one turn they leave on one connection, one behind the other: WAIT speaks of its own connection's writes.
+   */
+  async #andWait(args: readonly Argument[], { replicas, timeoutMs }: ReplicaWait): Promise<Confirmed> {
     const both = this.#route.onOne((send) =>
       Promise.allSettled([send(args.map(asText)), send(['WAIT', String(replicas), String(timeoutMs)])]),
     )

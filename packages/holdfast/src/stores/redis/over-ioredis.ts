@@ -1,4 +1,7 @@
-/** `holdfast/ioredis`: locks on Redis over your ioredis client (4, 5 or 6, also a Cluster), and nothing else: for bundles. */
+/**
+ * `holdfast/ioredis`: locks on Redis over your ioredis client (4, 5 or 6, also a Cluster), and nothing else: for
+ * bundles.
+ */
 import { UsageError } from '../../contract/errors.ts'
 import { seen } from '../shared/seen.ts'
 import { RedisDriver } from './driver.ts'

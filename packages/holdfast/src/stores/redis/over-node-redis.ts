@@ -12,7 +12,10 @@ export type { RedisDriver } from './driver.ts'
 export type { NodeRedisClient, NodeRedisCluster, NodeRedisPool, NodeRedisSentinel } from './node-redis-routes.ts'
 export type { RedisOptions } from './options.ts'
 
-/** A store on Redis over a client, a pool, a cluster or sentinels of redis, which stays yours. Default prefix and limits as `redis` has them. */
+/**
+ * A store on Redis over a client, a pool, a cluster or sentinels of redis, which stays yours. Default prefix and limits
+ * as `redis` has them.
+ */
 export function nodeRedis(
   client: NodeRedisClient | NodeRedisPool | NodeRedisCluster | NodeRedisSentinel,
   options?: RedisOptions,

@@ -119,7 +119,10 @@ function addressOf({ host = '127.0.0.1', port = 6379 }: { readonly host?: string
   return `${host === 'localhost' ? '127.0.0.1' : host}:${port}`
 }
 
-/** Where a client goes, if it is known before it has connected; ioredis has it in its options, redis in those of its socket. */
+/**
+ * Where a client goes, if it is known before it has connected; ioredis has it in its options, redis in those of its
+ * socket.
+ */
 function clientAddress(client: RedisClient): string | null {
   const { options } = client as { readonly options?: ClientTarget }
   if (options === undefined) return null

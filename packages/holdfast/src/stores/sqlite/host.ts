@@ -74,8 +74,8 @@ function readWorld(): string | null {
 }
 
 /**
- * Leases in the file are judged by every process of the host. Where each process counts from its own start, one that was
- * started earlier takes the lease of one that was started later for lapsed: two hold the lock.
+ * Leases in the file are judged by every process of the host. Where each process counts from its own start, one that
+ * was started earlier takes the lease of one that was started later for lapsed: two hold the lock.
  */
 function checkClock(): void {
   const { bun, deno } = process.versions as Readonly<Record<string, string | undefined>>

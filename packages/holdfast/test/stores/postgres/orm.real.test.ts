@@ -1,4 +1,7 @@
-/** `lockInTransaction` and `sqlGuard` inside the transactions of object mappers and query builders, each the real package. */
+/**
+ * `lockInTransaction` and `sqlGuard` inside the transactions of object mappers and query builders, each the real
+ * package.
+ */
 import { PrismaPg } from '@prisma/adapter-pg'
 import { drizzle } from 'drizzle-orm/node-postgres'
 import { drizzle as drizzleJs } from 'drizzle-orm/postgres-js'

@@ -24,7 +24,8 @@ const PrismaClient = getPrismaClient({
 })
 
 /**
- * @typedef {{ $queryRawUnsafe(text: string, ...values: never[]): Promise<unknown>, $executeRawUnsafe(text: string): Promise<number> }} Tx
+ * @typedef {{ $queryRawUnsafe(text: string, ...values: never[]): Promise<unknown>, $executeRawUnsafe(text: string):
+ * Promise<number> }} Tx
  * @typedef {Tx & { $transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>, $disconnect(): Promise<void> }} Client
  *
  * @param {unknown} adapter

@@ -1,4 +1,6 @@
-/** The classic recipe, shared with the packages redlock 5 and redis-semaphore: the rolling way over, in both directions. */
+/**
+ * The classic recipe, shared with the packages redlock 5 and redis-semaphore: the rolling way over, in both directions.
+ */
 import { Redis } from 'ioredis5'
 import { Mutex } from 'redis-semaphore'
 import * as redlock5 from 'redlock'

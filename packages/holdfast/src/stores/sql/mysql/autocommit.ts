@@ -24,7 +24,8 @@ function flagsOf(result: unknown): number | null {
 export async function checkAutocommit(connection: MysqlConnection): Promise<void> {
   const [result] = await connection.query({ sql: 'DO 0', rowsAsArray: true })
   const flags = flagsOf(result) ?? AUTOCOMMIT
-  // The variable, too: MySQL's flag says "commits" on every new connection, even when the server is set to autocommit = 0.
+  // The variable, too: MySQL's flag says "commits" on every new connection, even when the server is set to autocommit =
+  // 0.
   const [rows] = await connection.query({ sql: 'SELECT @@autocommit', rowsAsArray: true })
   const isOff = Number((rows as readonly (readonly unknown[])[])[0]?.[0]) === 0
   if (isOff || (flags & AUTOCOMMIT) === 0)

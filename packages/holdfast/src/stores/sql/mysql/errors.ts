@@ -1,7 +1,10 @@
 /** What an error of the server or of the client library means to Holdfast. */
 import { HoldfastError, StoreError, StoreUnreachableError } from '../../../contract/errors.ts'
 
-/** The request may get an answer later: a changed row, limits of connections, shutdown, lock wait, deadlock, interrupted, killed. */
+/**
+ * The request may get an answer later: a changed row, limits of connections, shutdown, lock wait, deadlock,
+ * interrupted, killed.
+ */
 const PASSING = new Set([
   1020, 1040, 1041, 1053, 1077, 1129, 1203, 1205, 1213, 1226, 1317, 1836, 1927, 1969, 3024, 4031,
 ])
@@ -25,8 +28,8 @@ const ADVICE: Record<number, string> = {
 }
 
 /**
- * Deadlock, lock wait, or a row that changed since the snapshot (MariaDB 11.6 and later, innodb_snapshot_isolation): rolled back
- * as a whole, and may be sent again at once.
+ * Deadlock, lock wait, or a row that changed since the snapshot (MariaDB 11.6 and later, innodb_snapshot_isolation):
+ * rolled back as a whole, and may be sent again at once.
  */
 export function isVictim(error: unknown): boolean {
   const errno = errnoOf(error)

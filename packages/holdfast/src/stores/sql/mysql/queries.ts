@@ -13,10 +13,11 @@ export const EAR_SPAN_MS = 4_000
 type Own = 'ear' | 'silence'
 
 const STATEMENTS: Record<StatementName | Own, string> = {
-  // The short ways are those of join_v3 and leave_v3 (see there), as statements of their own: a procedure around them, with its
-  // transaction and its result set, costs more than the update itself. The token comes back as the statement's insert id.
-  // Text travels as bytes (swap.sql). Ids travel as hex: MySQL shows statements with their values in its list of processes,
-  // and whoever reads information_schema.PROCESSLIST or INNODB_TRX gets an error while one of them holds bytes that are no text.
+  // The short ways are those of join_v3 and leave_v3 (see there), as statements of their own: a procedure around them,
+  // with its transaction and its result set, costs more than the update itself. The token comes back as the statement's
+  // insert id. Text travels as bytes (swap.sql). Ids travel as hex: MySQL shows statements with their values in its
+  // list of processes, and whoever reads information_schema.PROCESSLIST or INNODB_TRX gets an error while one of them
+  // holds bytes that are no text.
   enterShort: `UPDATE @line SET last = LAST_INSERT_ID(GREATEST(last + 1, ${NOW})), capacity = $capacity,
     changes = changes + 1, solo_id = UNHEX($id), solo_weight = $weight, solo_ttl = $ttl, solo_lapse = ${NOW} + $ttl,
     solo_at = ${NOW}, solo_data = CONVERT(CAST($data AS BINARY) USING utf8mb4)

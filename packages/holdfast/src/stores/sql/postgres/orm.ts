@@ -1,6 +1,7 @@
 /**
- * Transactions of object mappers and query builders, seen by the members that are called: no package's types are needed.
- * Each runs a text with $1, $2 … on the connection of the transaction, and gives rows; what fails is the driver's own error.
+ * Transactions of object mappers and query builders, seen by the members that are called: no package's types are
+ * needed. Each runs a text with $1, $2 … on the connection of the transaction, and gives rows; what fails is the
+ * driver's own error.
  */
 import { UsageError } from '../../../contract/errors.ts'
 import type { PgTransaction, PostgresTransaction } from './transaction.ts'

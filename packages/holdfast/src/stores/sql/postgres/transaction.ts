@@ -16,10 +16,11 @@ export interface PostgresTransaction {
 }
 
 /**
- * Waits for the line and holds it until the caller's transaction commits or rolls back; the strongest form there is when what
- * it protects is in the same database. These holds and those of `hf.mutex` do not see each other.
- * Takes a client of `pg`, the object of `sql.begin`, or the transaction of Prisma, Drizzle, Kysely, Knex, TypeORM or Sequelize.
- * Outside a transaction it is refused, since the lock would be gone at once; and so it is in one that is not read committed.
+ * Waits for the line and holds it until the caller's transaction commits or rolls back; the strongest form there is
+ * when what it protects is in the same database. These holds and those of `hf.mutex` do not see each other.
+ * Takes a client of `pg`, the object of `sql.begin`, or the transaction of Prisma, Drizzle, Kysely, Knex, TypeORM or
+ * Sequelize. Outside a transaction it is refused, since the lock would be gone at once; and so it is in one that is not
+ * read committed.
  */
 export async function lockInTransaction(
   given: PgTransaction | PostgresTransaction | OrmTransaction,
