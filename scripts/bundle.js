@@ -121,7 +121,7 @@ async function shortened(code) {
   const functions = [...hidden.matchAll(/\b(?:const|let) (\w+) = (?:async )?(?:\([^()]*\)|\w+) =>/g)].map((m) => m[1])
   const { code: short } = await minify(hidden, {
     ecma: 2022,
-    compress: { keep_fnames: true, keep_classnames: true, inline: 0, reduce_funcs: false, sequences: false },
+    compress: { keep_fnames: true, keep_classnames: true, inline: false, reduce_funcs: false, sequences: false },
     mangle: { keep_fnames: true, keep_classnames: true, reserved: functions },
     format: { semicolons: false, max_line_len: 120 },
   })

@@ -141,7 +141,7 @@ describe('house rules', () => {
 
   test('only command lines, the demonstration and scripts write to the console', () => {
     const loud =
-      /^(packages\/holdfast(-lab|-console)?\/(src\/(cli|demonstration|(testbed|model)\/main)|test|simulation)|scripts|bench|test)\b/
+      /^(packages\/[a-z-]+\/(src\/(cli|demonstration|\w+\/main\.ts)|test|simulation)|scripts|bench|test|examples)\b/
     const quiet = sources.filter(({ path }) => !loud.test(path))
     expect(quiet.length).toBeGreaterThan(300)
     expect(offenders(quiet, /\bconsole\.|process\.stdout\.write/)).toEqual([])

@@ -91,7 +91,8 @@ async function startByOwnLoader(root, program) {
   const from = real.slice((await realpath(root)).length + 1)
   const script = `#!/bin/sh
 root=$(cd "$(dirname "$(readlink -f "$0")")/${up}" && pwd)
-exec "$root/${libraries}/${loader}" --argv0 ${basename(program)} --library-path "$root/${libraries}" "$root/${from}" "$@"
+exec "$root/${libraries}/${loader}" --argv0 ${basename(program)} \\
+  --library-path "$root/${libraries}" "$root/${from}" "$@"
 `
   await writeFile(path, script)
   await chmod(path, 0o755)

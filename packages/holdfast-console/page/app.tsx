@@ -86,7 +86,8 @@ function Banner(): JSX.Element {
     link === 'gone'
       ? `The console does not answer.${stale} It is asked again every second.`
       : isDown
-        ? `The store is out of reach for ${span(nowMs() - (head?.store.sinceMs ?? 0))}.${stale} ${plain(head?.error ?? '')}`
+        ? `The store is out of reach for ${span(nowMs() - (head?.store.sinceMs ?? 0))}.${stale} ` +
+          plain(head?.error ?? '')
         : ''
   return (
     <div class="banner" role="alert" hidden={text === ''}>

@@ -9,7 +9,9 @@ export const MUTANTS: Mutant[] = [
   {
     name: 'what lies in the process is neither counted off nor lost in time',
     file: RESERVES,
-    find: 'if (now >= reserve.untilMs) reserve.tokens = 0\n    if (cost <= reserve.tokens) {\n      reserve.tokens -= cost\n',
+    find:
+      'if (now >= reserve.untilMs) reserve.tokens = 0\n    if (cost <= reserve.tokens) {\n      ' +
+      'reserve.tokens -= cost\n',
     replace: 'if (cost <= reserve.tokens) {\n',
   },
   {
@@ -17,7 +19,8 @@ export const MUTANTS: Mutant[] = [
     file: RESERVES,
     find: '    const { callers } = reserve\n    while (callers.length > 0 && (callers[0]',
     replace:
-      '    const { callers } = reserve\n    if (this.#runtime.now() >= reserve.untilMs) reserve.tokens = 0\n    while (callers.length > 0 && (callers[0]',
+      '    const { callers } = reserve\n    if (this.#runtime.now() >= reserve.untilMs) reserve.tokens = 0\n    ' +
+      'while (callers.length > 0 && (callers[0]',
   },
   {
     name: 'a period is run again by who comes later',

@@ -2,7 +2,7 @@
  * One text for all states that differ only by what no rule asks for: which of two equal clients is which, how large
  * tokens are as long as their order is the same, how old a request is that nobody waits for, which dead ids can't come.
  */
-import type { ModelLine } from 'holdfast/conformance'
+import type { ModelAnswer, ModelLine } from 'holdfast/conformance'
 import type { Client, Request, State, World } from './state.ts'
 
 type Name = (id: string) => string
@@ -27,17 +27,14 @@ export class Keys {
     const own = (client: Client, c: number, name: Name): string => {
       const legs = client.legs.map(
         (leg) =>
-          `${leg.line}${name(leg.id)}${leg.phase}${leg.left}.${rank(leg.line, leg.token)}.${leg.counter}${+leg.doubted}${leg.turn}${+leg.heavy}`,
+          `${leg.line}${name(leg.id)}${leg.phase}${leg.left}.${rank(leg.line, leg.token)}.${leg.counter}` +
+          `${+leg.doubted}${leg.turn}${+leg.heavy}`,
       )
       const undo = client.undo.map((each) => `${name(each.id)}${each.leaves}${+each.asking}`).toSorted()
       const asked = requests.flatMap((request) => (request.from === c ? [ask(request, name)] : [])).toSorted()
       const told = replies
         .flatMap(({ request, answer }) =>
-          request.from === c
-            ? [
-                `${ask(request, name)}${answer === null ? '-' : `${rank(request.line, answer.token)}${+answer.granted}${+answer.wanted}`}`,
-              ]
-            : [],
+          request.from === c ? [ask(request, name) + said(answer, rank(request.line, answer?.token ?? 0))] : [],
         )
         .toSorted()
       const pushed = pushes.flatMap(({ to, id }) => (to === c ? [name(id)] : [])).toSorted()
@@ -45,7 +42,8 @@ export class Keys {
         ...all.flatMap(({ id, token, lapsesAt, broken, turn }) =>
           ownerOf(id) === c
             ? [
-                `${at}${name(id)}${rank(at, token)}.${lapsesAt}${+broken}${turn}${raise?.id === id ? `^${rank(at, raise.beside)}` : ''}`,
+                `${at}${name(id)}${rank(at, token)}.${lapsesAt}${+broken}${turn}` +
+                  (raise?.id === id ? `^${rank(at, raise.beside)}` : ''),
               ]
             : [],
         ),
@@ -66,6 +64,10 @@ export class Keys {
 /** Whose place it is. */
 export function ownerOf(id: string): number {
   return id.charCodeAt(0) - 97
+}
+
+function said(answer: ModelAnswer | null, rank: number): string {
+  return answer === null ? '-' : `${rank}${+answer.granted}${+answer.wanted}`
 }
 
 function issue(token: number, at: number, rank: (line: number, token: number) => number): string {

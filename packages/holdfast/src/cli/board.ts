@@ -1,7 +1,7 @@
 /** The page of `holdfast top`: what is sorted and filtered how, and its rows. Knows no terminal and no store. */
 import type { LineView } from '../contract/driver.ts'
 import { formatDuration } from './duration.ts'
-import type { Look } from './looks.ts'
+import type { LockLook } from './looks.ts'
 import type { Key, Size } from './screen.ts'
 import { clip, printable, table } from './table.ts'
 import { heldBy, kind, who } from './view.ts'
@@ -35,7 +35,7 @@ export class Board {
   #isTyping = false
   #isPaused = false
   #top = 0
-  #look: Look | null = null
+  #look: LockLook | null = null
 
   constructor(store: string, sort: Sort) {
     this.#store = store
@@ -43,7 +43,7 @@ export class Board {
   }
 
   /** A new look, which a pause leaves unseen. */
-  see(look: Look): void {
+  see(look: LockLook): void {
     if (!this.#isPaused || this.#look === null) this.#look = look
   }
 
@@ -115,7 +115,7 @@ export class Board {
     return this.#isReversed ? lines.toReversed() : lines
   }
 
-  #title({ lines }: Look, nowMs: number): string {
+  #title({ lines }: LockLook, nowMs: number): string {
     const holders = lines.reduce((sum, line) => sum + line.holders.length, 0)
     const waiters = lines.reduce((sum, line) => sum + line.waiters.length, 0)
     const time = new Date(nowMs).toTimeString().slice(0, 8)
@@ -123,7 +123,7 @@ export class Board {
     return `${time}  ${counts}  ${printable(this.#store)}`
   }
 
-  #state({ outage, seenMs }: Look, nowMs: number, shown: number): string {
+  #state({ outage, seenMs }: LockLook, nowMs: number, shown: number): string {
     const ago = formatDuration(Math.max(0, nowMs - seenMs))
     if (outage !== null) return `OUTAGE, seen ${ago} ago: ${printable(outage.message)}`
     const filter = this.#isTyping || this.#filter !== '' ? `  filter: ${printable(this.#filter)}` : ''

@@ -16,8 +16,10 @@ export const syntax: Syntax = {
   options: {
     yes: flag('do it; without it, only says what would happen, and exits with 64'),
     now: flag(
-      'serve the next waiter at once. The old holder may still be acting: TWO MAY ACT AT THE SAME TIME. Without --now the ' +
-        'holders cannot renew their leases, and the next waiter is served when the leases have run out: no two act at the ' +
+      'serve the next waiter at once. The old holder may still be acting: TWO MAY ACT AT THE SAME TIME. Without ' +
+        '--now the ' +
+        'holders cannot renew their leases, and the next waiter is served when the leases have run out: no two ' +
+        'act at the ' +
         'same time.',
     ),
     store: STORE,

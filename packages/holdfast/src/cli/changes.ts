@@ -1,18 +1,18 @@
 /** Where nobody watches in place: what has changed from look to look. */
 import type { LineView } from '../contract/driver.ts'
-import type { Look } from './looks.ts'
+import type { LockLook } from './looks.ts'
 import { complain } from './output.ts'
 import { printable } from './table.ts'
 
-export interface Change extends Look {
+export interface LockChange extends LockLook {
   /** Locks that others hold or wait for than at the last look; one that is free again has capacity 0. */
   readonly changed: readonly LineView[]
 }
 
 /** Tells each look that differs from the one before; an outage is told once, on stderr. */
 export async function followChanges(
-  all: AsyncIterable<Look>,
-  tell: (change: Change) => void,
+  all: AsyncIterable<LockLook>,
+  tell: (change: LockChange) => void,
   count: number = Number.POSITIVE_INFINITY,
 ): Promise<void> {
   let last: ReadonlyMap<string, string> | null = null

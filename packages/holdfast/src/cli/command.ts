@@ -11,7 +11,7 @@ export interface Command {
 }
 
 /** A command in the table of a command line: one entry makes it known to --help, to "did you mean" and to shells. */
-export interface Entry {
+export interface CommandEntry {
   /** What follows its name, for --help: `NAME -- program …`. */
   readonly usage: string
   /** One phrase, for --help and for shells. */
@@ -21,7 +21,7 @@ export interface Entry {
 }
 
 /** By name, in the order of --help. */
-export type Commands = Readonly<Record<string, Entry>>
+export type Commands = Readonly<Record<string, CommandEntry>>
 
 /** The help of --store, for a command whose other options are explained by hand. */
 export const STORE_HELP: string = optionsHelp({ store: STORE })

@@ -4,7 +4,7 @@ import { StoreError } from '../contract/errors.ts'
 import type { Holdfast } from '../holdfast.ts'
 
 /** What was seen. During an outage: what was seen last. */
-export interface Look {
+export interface LockLook {
   readonly lines: readonly LineView[]
   /** When it was seen, by the clock of this machine. */
   readonly seenMs: number
@@ -21,8 +21,8 @@ export async function* looks(
   prefix: string,
   intervalMs: number,
   signal: AbortSignal,
-): AsyncGenerator<Look> {
-  let last: Look | null = null
+): AsyncGenerator<LockLook> {
+  let last: LockLook | null = null
   while (!signal.aborted) {
     const began = performance.now()
     try {

@@ -8,7 +8,7 @@ import { followChanges } from './changes.ts'
 import { Ending } from './ending.ts'
 import { EXIT } from './exit.ts'
 import { INTERVAL, readInterval } from './interval.ts'
-import { type Look, looks } from './looks.ts'
+import { type LockLook, looks } from './looks.ts'
 import { flag, optionsHelp, STORE } from './option.ts'
 import { isStyled, print } from './output.ts'
 import { hasScreen, Screen } from './screen.ts'
@@ -93,8 +93,8 @@ function watch(given: Given, hf: Holdfast, prefix: string, intervalMs: number): 
   })
 }
 
-async function inPlace(all: AsyncIterable<Look>, prefix: string, ending: Ending): Promise<void> {
-  let look: Look | null = null
+async function inPlace(all: AsyncIterable<LockLook>, prefix: string, ending: Ending): Promise<void> {
+  let look: LockLook | null = null
   const paint = (): void => {
     if (look === null) return
     const { columns, rows } = screen.size

@@ -14,7 +14,8 @@ export const syntax: Syntax = {
   options: {
     'max-ttl': value(
       'TIME',
-      'for init, the longest lease of the deployment; default 60s. One constant for all clients, kept by the servers: a ' +
+      'for init, the longest lease of the deployment; default 60s. One constant for all clients, kept by the ' +
+        'servers: a ' +
         'server that restarts gives no votes for so long, since it may have forgotten some.',
     ),
     from: value('URL', 'for resize, the servers there are, if most of them are not among the new ones'),

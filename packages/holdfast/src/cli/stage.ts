@@ -9,7 +9,7 @@ import { complain, debug } from './output.ts'
 import { orRefused } from './refused.ts'
 import { Interrupted, Signals } from './signals.ts'
 import type { Task } from './task.ts'
-import { Waiting } from './waiting.ts'
+import { WaitNotice } from './waiting.ts'
 
 /** How long the store may take to hear that the lock is free; it learns it from the lease otherwise. */
 const FAREWELL_MS = 5_000
@@ -28,7 +28,8 @@ export class Stage {
   static async use(task: Task, work: (stage: Stage) => Promise<number>): Promise<number> {
     if (process.platform === 'win32') {
       throw new UsageError(
-        'running a program needs process groups, which Windows does not have: run it in WSL, or use the library in the program',
+        'running a program needs process groups, which Windows does not have: run it in WSL, or use the library ' +
+          'in the program',
       )
     }
     const stage = new Stage(task)
@@ -63,7 +64,7 @@ export class Stage {
   async wait(acquire: (signal: AbortSignal) => Promise<Held>): Promise<Held> {
     const hf = this.#hf as Holdfast
     const { name, store, quiet } = this.#task
-    const waiting = quiet ? null : new Waiting(hf, name)
+    const waiting = quiet ? null : new WaitNotice(hf, name)
     try {
       return await orRefused(store, (signal) => acquire(AbortSignal.any([this.signals.interrupt, signal])))
     } finally {

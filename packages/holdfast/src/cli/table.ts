@@ -43,8 +43,7 @@ export function clip(text: string, columns: number): string {
   return columns < 1 ? '' : `${shown}…`
 }
 
-const WIDE =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\u3000-\u303f\uff01-\uff60]/u
+const WIDE = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{Emoji_Presentation}\u3000-\u303f\uff01-\uff60]/u
 
 function pad(text: string, columns: number, align: 'left' | 'right'): string {
   const space = ' '.repeat(Math.max(0, columns - width(text)))

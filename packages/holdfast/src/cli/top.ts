@@ -6,7 +6,7 @@ import { followChanges } from './changes.ts'
 import { Ending } from './ending.ts'
 import { EXIT } from './exit.ts'
 import { INTERVAL, readInterval } from './interval.ts'
-import { type Look, looks } from './looks.ts'
+import { type LockLook, looks } from './looks.ts'
 import { optionsHelp, STORE, value } from './option.ts'
 import { isStyled, print } from './output.ts'
 import { hasScreen, Screen } from './screen.ts'
@@ -61,7 +61,7 @@ function wholeOf(text: string): number | string {
   return /^\d+$/.test(text) ? Number(text) : text
 }
 
-async function onScreen(all: AsyncIterable<Look>, board: Board, ending: Ending, count: number): Promise<void> {
+async function onScreen(all: AsyncIterable<LockLook>, board: Board, ending: Ending, count: number): Promise<void> {
   const screen = new Screen((key) => {
     if (key === 'suspend') screen.suspend()
     else if (board.press(key, screen.size)) ending.end()
@@ -80,7 +80,7 @@ async function onScreen(all: AsyncIterable<Look>, board: Board, ending: Ending, 
   }
 }
 
-async function inLines(all: AsyncIterable<Look>, sort: Sort, count: number): Promise<void> {
+async function inLines(all: AsyncIterable<LockLook>, sort: Sort, count: number): Promise<void> {
   await followChanges(
     all,
     ({ changed, ...look }) => {

@@ -16,7 +16,7 @@ const EVERY_MS = 2_000
 /** A look that takes long, among many locks or on a slow store, is taken more rarely. */
 const REST = 20
 
-export class Waiting {
+export class WaitNotice {
   readonly #hf: Holdfast
   readonly #name: string
   #timer: NodeJS.Timeout | undefined

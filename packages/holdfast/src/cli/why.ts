@@ -23,7 +23,8 @@ export const syntax: Syntax = {
   runs: false,
 }
 
-export const help: string = `Says why a lock is not free: who holds it since when, who waits for whom and how long, and what happened lately.
+export const help: string = `Says why a lock is not free: who holds it since when, who waits for whom and how long,
+and what happened lately.
 
 Usage: holdfast why NAME [--store URL] [--json] [--trace FILE]
 
@@ -75,13 +76,15 @@ function standing(name: string, holders: readonly PlaceView[], waiters: readonly
     return [`${printable(name)}: nobody holds it${waiters.length === 0 ? ', nobody waits' : ''}`]
   const held = holders.map(
     (place) =>
-      `held by ${printable(who(place))} for ${formatDuration(place.ageMs)}, ${formatDuration(place.leftMs)} of its lease left`,
+      `held by ${printable(who(place))} for ${formatDuration(place.ageMs)}, ${formatDuration(place.leftMs)} of ` +
+      `its lease left`,
   )
   const front = holders.map((place) => printable(who(place))).join(', ')
   const waiting = waiters.map((place, i) => {
     const before = i === 0 ? front : `${printable(who(waiters[i - 1] as PlaceView))}, who is in front`
     const holds = (place.holds ?? []).map(({ line }) => printable(line)).join(', ')
-    return `  ${printable(who(place))} has waited for ${formatDuration(place.ageMs)} for ${before}${holds === '' ? '' : `, and holds ${holds}`}`
+    const also = holds === '' ? '' : `, and holds ${holds}`
+    return `  ${printable(who(place))} has waited for ${formatDuration(place.ageMs)} for ${before}${also}`
   })
   return [`${printable(name)}: ${held.join('; ')}`, ...waiting]
 }
@@ -95,7 +98,8 @@ function lately(reports: readonly Report[]): string[] {
     .map(({ atMs, from, event, ms, by, reason }) => {
       const span = ms === undefined ? '' : ` after ${formatDuration(ms)}`
       const how = by === undefined ? '' : event === 'waiting' ? ` (in the ${by})` : ` (from the ${by})`
-      return `  ${new Date(atMs).toISOString()} ${from} ${event}${span}${how}${reason === undefined ? '' : `: ${printable(reason)}`}`
+      const why = reason === undefined ? '' : `: ${printable(reason)}`
+      return `  ${new Date(atMs).toISOString()} ${from} ${event}${span}${how}${why}`
     })
   const blocked = reports.flatMap((report) =>
     report.waits.flatMap(({ blockedBy }) => {

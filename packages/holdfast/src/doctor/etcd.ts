@@ -51,7 +51,8 @@ function checkVersion(chart: Chart, version: string, members: number): void {
     return
   }
   const why =
-    'a leader that stood still for longer than a lease ends, when it goes on, leases that were renewed meanwhile: two may ' +
+    'a leader that stood still for longer than a lease ends, when it goes on, leases that were renewed ' +
+    'meanwhile: two may ' +
     'hold a lock at once (etcd issue 15247)'
   const todo = 'use 3.4.31, 3.5.13 or newer'
   if (members > 1) chart.danger('etcd.version', `version ${version}`, why, todo)

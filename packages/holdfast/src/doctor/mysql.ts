@@ -101,7 +101,8 @@ function checkSessions(chart: Chart, settings: Variables): void {
 function checkGalera(chart: Chart, settings: Variables): void {
   if (settings.get('wsrep_on') !== 'ON') return
   const why =
-    'Galera merges writes of several nodes when they commit: two nodes may give one lock until one of them is refused, and ' +
+    'Galera merges writes of several nodes when they commit: two nodes may give one lock until one of them is ' +
+    'refused, and ' +
     'session locks (GET_LOCK) are known to one node only'
   chart.danger(
     'mysql.galera',

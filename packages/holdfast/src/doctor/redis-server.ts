@@ -96,7 +96,8 @@ async function checkFsync(chart: Chart, where: string, ask: Ask): Promise<void> 
   else if (fsync === null) {
     chart.unknown('redis.fsync', `${where}: this user may not run CONFIG GET`, 'allow +config|get, and ask again')
   } else {
-    const why = `after a loss of power ${fsync === 'no' ? 'the last half minute' : 'the last second'} of locks is forgotten`
+    const lost = fsync === 'no' ? 'half minute' : 'second'
+    const why = `after a loss of power the last ${lost} of locks is forgotten`
     chart.note(
       'redis.fsync',
       `${where} has an AOF with appendfsync ${fsync}`,

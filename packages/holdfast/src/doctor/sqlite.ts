@@ -28,7 +28,7 @@ export function networkKind(type: number): string | null {
 }
 
 const SYNCED =
-  /^(Dropbox|OneDrive.*|Google ?Drive|GoogleDrive-.*|iCloud ?Drive|Mobile Documents|Nextcloud|ownCloud|Box|pCloud ?Drive)$/i
+  /^(Dropbox|OneDrive.*|Google ?Drive|GoogleDrive-.*|iCloud ?Drive|Mobile Documents|\w+[cC]loud|Box|pCloud ?Drive)$/i
 const MARKS = [
   '.stfolder',
   '.dropbox',

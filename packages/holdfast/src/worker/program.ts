@@ -12,6 +12,7 @@ export function workerProgram(): URL {
   const found = findModule('holdfast/worker')
   if (found !== null) return pathToFileURL(found)
   throw new UsageError(
-    "heartbeat 'worker' starts a file of the package holdfast: keep holdfast out of the bundle (external) and installed beside it",
+    "heartbeat 'worker' starts a file of the package holdfast: keep holdfast out of the bundle (external) and " +
+      'installed beside it',
   )
 }

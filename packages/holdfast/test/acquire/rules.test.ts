@@ -25,7 +25,7 @@ async function open(
 }
 
 /** The schedule was found by the model (packages/holdfast-lab/src/model), in five steps. */
-test('a renewal that finds another place under its id is a loss: the first one lapsed, and a late enter came', async () => {
+test('a renewal that finds another place under its id is a loss: the first lapsed, a late enter came', async () => {
   let slow: () => void = () => undefined
   let renewed: () => void = () => undefined
   let enters = 0

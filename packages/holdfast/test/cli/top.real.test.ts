@@ -99,7 +99,7 @@ describe('without a terminal', () => {
     const once = await terminal.holdfast('top', '--count', '1')
     expect(once).toMatchObject({ code: 0, err: '' })
     expect(once.out).toMatch(
-      /^\S+Z second \(mutex\): held by sh .*, 1 waiting, longest wait .*\n\S+Z first \(mutex\): held by sh .*, 0 waiting\n$/,
+      /^\S+ second \(mutex\): held by sh .*, 1 waiting, longest .*\n\S+ first \(mutex\): held by sh .*, 0 waiting\n$/,
     )
     const live = terminal.start(['top', '--interval', '100ms'])
     await until('it has looked', () => live.out.split('\n').length === 3)

@@ -59,7 +59,8 @@ describe('run', () => {
   })
 
   it('stops the program after --max-hold, and holds the lock until the program has stopped', async () => {
-    const slow = `trap 'sleep 1; echo last >> over.log; exit 0' TERM; echo began >> over.log; while :; do sleep 0.05; done`
+    const slow =
+      "trap 'sleep 1; echo last >> over.log; exit 0' TERM; echo began >> over.log; while :; do sleep .05; done"
     const run = terminal.script(['over', '--max-hold', '2s', '--grace', '20s'], slow)
     await until('it has begun', () => terminal.read('over.log') !== '')
     const next = terminal.script(['over'], 'echo next >> over.log')

@@ -26,7 +26,7 @@ test('Fastify: what is no instance is refused when the plugin is registered', as
   await expect(fastifyHoldfast({} as FastifyLike, { holdfast: {} as Holdfast })).rejects.toBeInstanceOf(UsageError)
 })
 
-test('Express: a request that is being served keeps its lock until it has ended, then the instance closes', async () => {
+test('Express: a request that is being served keeps its lock to its end, then the instance closes', async () => {
   const hf = await holdfast('memory:')
   const app = express() as unknown as { use(handler: unknown): void }
   let begun = (): void => undefined

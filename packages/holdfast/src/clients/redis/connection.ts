@@ -108,7 +108,7 @@ export class Connection {
       const onError = (error: Error): void => {
         // NOSCRIPT is said before anything ran, so this is the one command that may be given again.
         if (error instanceof ReplyError && error.kind === 'NOSCRIPT')
-          this.#give(encodeScript(encodeHead('EVAL', script.lua), keys, args), options, null, resolve, reject)
+          this.#give(encodeScript(encodeHead(script.lua), keys, args), options, null, resolve, reject)
         else reject(error)
       }
       this.#give(encodeScript(script.head, keys, args), options, null, resolve, onError)

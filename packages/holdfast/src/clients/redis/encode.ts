@@ -23,11 +23,9 @@ export function encode(args: readonly Argument[]): string {
   return text
 }
 
-/**
- * `EVALSHA` or `EVAL` with its script, as `encodeScript` wants it: the same for every call, so that it is made once.
- */
-export function encodeHead(command: 'EVALSHA' | 'EVAL', script: string): string {
-  return bulk(command) + bulk(latin1(script))
+/** `EVAL` with its script, as `encodeScript` wants it; a script brings its own for `EVALSHA`. */
+export function encodeHead(lua: string): string {
+  return bulk('EVAL') + bulk(latin1(lua))
 }
 
 /**

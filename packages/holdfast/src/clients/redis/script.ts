@@ -1,6 +1,5 @@
 /** A Lua script and the name that Redis knows it by. */
 import { createHash } from 'node:crypto'
-import { encodeHead } from './encode.ts'
 
 export interface Script {
   readonly lua: string
@@ -13,5 +12,6 @@ export interface Script {
 /** Makes a script; nothing is sent until a connection runs it. */
 export function script(lua: string): Script {
   const sha1 = createHash('sha1').update(lua, 'utf8').digest('hex')
-  return Object.freeze({ lua, sha1, head: encodeHead('EVALSHA', sha1) })
+  // As encode.ts writes it, which whoever has a client of its own does not need.
+  return Object.freeze({ lua, sha1, head: `$7\r\nEVALSHA\r\n$40\r\n${sha1}\r\n` })
 }

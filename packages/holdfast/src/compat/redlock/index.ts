@@ -2,4 +2,4 @@
 export { ExecutionError, type ExecutionResult, type ExecutionStats, ResourceLockedError } from './errors.ts'
 export { Lock } from './lock.ts'
 export { Redlock as default, Redlock, type RedlockAbortSignal } from './redlock.ts'
-export type { Settings } from './settings.ts'
+export type { RedlockSettings as Settings } from './settings.ts'

@@ -11,7 +11,7 @@ import { redlock as redlockStore } from '../../stores/redlock/index.ts'
 import { system } from '../../system.ts'
 import { attemptOf, ExecutionError, type ExecutionResult, ResourceLockedError } from './errors.ts'
 import { Lock } from './lock.ts'
-import { expirationOf, resolveSettings, type Settings, waitMsOf } from './settings.ts'
+import { expirationOf, resolveSettings, type RedlockSettings, waitMsOf } from './settings.ts'
 
 /** Aborted when the lock is lost; `error` says why. */
 export type RedlockAbortSignal = AbortSignal & { error?: Error }
@@ -24,11 +24,11 @@ const THRESHOLD_MS = 100
 
 export class Redlock extends EventEmitter {
   readonly clients: Set<RedisClient>
-  readonly settings: Settings
+  readonly settings: RedlockSettings
   readonly #hf: Holdfast
 
   /** @param clients one for each independent server: clients of ioredis, or of node-redis. */
-  constructor(clients: Iterable<RedisClient>, settings: Partial<Settings> = {}, scripts?: undefined) {
+  constructor(clients: Iterable<RedisClient>, settings: Partial<RedlockSettings> = {}, scripts?: undefined) {
     super()
     this.clients = new Set(clients)
     this.settings = resolveSettings(settings)
@@ -40,7 +40,7 @@ export class Redlock extends EventEmitter {
   }
 
   /** Takes all resources, or none, for `duration` ms. Rejects with an ExecutionError. */
-  async acquire(resources: string[], duration: number, settings?: Partial<Settings>): Promise<Lock> {
+  async acquire(resources: string[], duration: number, settings?: Partial<RedlockSettings>): Promise<Lock> {
     const own = resolveSettings(settings, this.settings)
     const start = system.wallNow()
     const held = await this.#take(resources, duration, own, false)
@@ -48,7 +48,7 @@ export class Redlock extends EventEmitter {
   }
 
   /** Lets go. Rejects with an ExecutionError when the lock was no longer held. */
-  async release(lock: Lock, settings?: Partial<Settings>): Promise<ExecutionResult> {
+  async release(lock: Lock, settings?: Partial<RedlockSettings>): Promise<ExecutionResult> {
     resolveSettings(settings, this.settings)
     lock.expiration = 0
     if (lock.held.holds.every(({ state }) => state === 'released')) throw this.#failed(new Error('released before'))
@@ -57,7 +57,7 @@ export class Redlock extends EventEmitter {
   }
 
   /** Makes a lock last `duration` ms from now. On several servers not for longer than it was first taken for. */
-  async extend(existing: Lock, duration: number, settings?: Partial<Settings>): Promise<Lock> {
+  async extend(existing: Lock, duration: number, settings?: Partial<RedlockSettings>): Promise<Lock> {
     const own = resolveSettings(settings, this.settings)
     checkDuration(duration)
     const start = system.wallNow()
@@ -75,7 +75,7 @@ export class Redlock extends EventEmitter {
   async using<T>(
     resources: string[],
     duration: number,
-    given: Partial<Settings> | Routine<T>,
+    given: Partial<RedlockSettings> | Routine<T>,
     work?: Routine<T>,
   ): Promise<T> {
     const own = resolveSettings(typeof given === 'function' ? undefined : given, this.settings)
@@ -113,7 +113,7 @@ export class Redlock extends EventEmitter {
     await Promise.all([...this.clients].map(async (client) => (client as { quit?(): Promise<unknown> }).quit?.()))
   }
 
-  async #take(resources: string[], duration: number, own: Settings, renew: boolean): Promise<MultiHeld> {
+  async #take(resources: string[], duration: number, own: RedlockSettings, renew: boolean): Promise<MultiHeld> {
     checkDuration(duration)
     const locks = [...new Set(resources)].map((name) =>
       this.#hf.mutex(name, { ttlMs: this.#ttlMs(duration), renew, reentrant: false }),
@@ -145,7 +145,7 @@ export class Redlock extends EventEmitter {
   }
 }
 
-function storeOf(clients: readonly RedisClient[], { rolling }: Settings): Driver {
+function storeOf(clients: readonly RedisClient[], { rolling }: RedlockSettings): Driver {
   const [first] = clients as [RedisClient]
   if (clients.length === 1) return rolling ? setNx(first) : redis(first)
   if (rolling) throw new UsageError(`rolling goes with one client, given ${clients.length}`)

@@ -2,7 +2,7 @@
 import { checkKeys, shown } from '../../contract/check.ts'
 import { UsageError } from '../../contract/errors.ts'
 
-export interface Settings {
+export interface RedlockSettings {
   /** The part of a duration that clocks may drift apart. Default 0.01; 0 to 1. */
   readonly driftFactor: number
   /** How often to try again; -1: for ever. Default 10. With `retryDelay` it says how long to wait in the queue. */
@@ -22,7 +22,7 @@ export interface Settings {
   readonly rolling: boolean
 }
 
-const DEFAULTS: Settings = Object.freeze({
+const DEFAULTS: RedlockSettings = Object.freeze({
   driftFactor: 0.01,
   retryCount: 10,
   retryDelay: 200,
@@ -31,27 +31,30 @@ const DEFAULTS: Settings = Object.freeze({
   rolling: false,
 })
 
-export function resolveSettings(given: Partial<Settings> | undefined, base: Settings = DEFAULTS): Settings {
+export function resolveSettings(
+  given: Partial<RedlockSettings> | undefined,
+  base: RedlockSettings = DEFAULTS,
+): RedlockSettings {
   const own = checkKeys('redlock settings', given, Object.keys(DEFAULTS))
   const settings: Record<string, unknown> = { ...base }
   for (const [key, value] of Object.entries(own)) {
     // As in redlock 5: what is not given as its own type is the default.
     if (value === undefined) continue
-    if (typeof value !== typeof DEFAULTS[key as keyof Settings] || Number.isNaN(value)) {
-      throw new UsageError(`${key} must be a ${typeof DEFAULTS[key as keyof Settings]}, given ${shown(value)}`)
+    if (typeof value !== typeof DEFAULTS[key as keyof RedlockSettings] || Number.isNaN(value)) {
+      throw new UsageError(`${key} must be a ${typeof DEFAULTS[key as keyof RedlockSettings]}, given ${shown(value)}`)
     }
     settings[key] = value
   }
-  return Object.freeze(settings) as unknown as Settings
+  return Object.freeze(settings) as unknown as RedlockSettings
 }
 
 /** How long to wait in the queue: as long as redlock 5 would go on trying. */
-export function waitMsOf({ retryCount, retryDelay }: Settings): number {
+export function waitMsOf({ retryCount, retryDelay }: RedlockSettings): number {
   if (retryCount < 0) return Number.POSITIVE_INFINITY
   return retryCount === 0 ? 0 : Math.max(1, retryCount * retryDelay)
 }
 
 /** When a lock of this duration must be taken as over, by the wall clock. */
-export function expirationOf(startMs: number, duration: number, { driftFactor }: Settings): number {
+export function expirationOf(startMs: number, duration: number, { driftFactor }: RedlockSettings): number {
   return startMs + duration - Math.round(driftFactor * duration) - 2
 }

@@ -1,12 +1,10 @@
 /** Time limits on what a foreign client does: it may queue a command for ever, and every call of a driver settles. */
 import { StoreUnreachableError } from '../../contract/errors.ts'
 import { Deadline, within as settledBy } from '../shared/deadline.ts'
-import { Fifo } from '../../clients/redis/link.ts'
 
 interface Asked {
   readonly deadline: number
   readonly reject: (error: Error) => void
-  settled: boolean
 }
 
 /**
@@ -15,9 +13,9 @@ interface Asked {
 export class CommandDeadlines {
   readonly #ms: number
   readonly #where: string
-  readonly #asked = new Fifo<Asked>()
+  /** Those that are not settled, in the order in which they were asked. */
+  readonly #asked = new Set<Asked>()
   readonly #deadline: Deadline
-  #open = 0
 
   constructor(ms: number, where: string) {
     this.#ms = ms
@@ -35,10 +33,8 @@ export class CommandDeadlines {
   limit<T>(promise: Promise<T>, again?: (error: unknown) => Promise<T> | null): Promise<T> {
     // By hand, with callbacks: a timer and a Promise.race for every command cost more than the command.
     return new Promise((resolve, reject) => {
-      const asked: Asked = { deadline: performance.now() + this.#ms, reject, settled: false }
-      this.#first()
-      this.#asked.push(asked)
-      this.#open++
+      const asked: Asked = { deadline: performance.now() + this.#ms, reject }
+      this.#asked.add(asked)
       this.#deadline.keepAlive(true)
       this.#deadline.set(asked.deadline)
       const onValue = (value: T): void => {
@@ -59,19 +55,11 @@ export class CommandDeadlines {
   }
 
   #settle(asked: Asked): void {
-    if (asked.settled) return
-    asked.settled = true
-    if (--this.#open === 0) this.#deadline.keepAlive(false)
+    if (this.#asked.delete(asked) && this.#asked.size === 0) this.#deadline.keepAlive(false)
   }
 
-  /** The first that is not settled yet; those before it are forgotten. */
   #first(): Asked | undefined {
-    let first = this.#asked.peek()
-    while (first?.settled === true) {
-      this.#asked.shift()
-      first = this.#asked.peek()
-    }
-    return first
+    return this.#asked.values().next().value
   }
 
   #expire(now: number): void {

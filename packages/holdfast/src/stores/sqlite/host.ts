@@ -82,7 +82,8 @@ function checkClock(): void {
   const runtime = bun === undefined ? deno && `Deno ${deno}` : `Bun ${bun}`
   if (runtime === undefined) return
   throw new UnsupportedError(
-    `SQLite locks can't be kept on ${runtime}: its process.hrtime() begins anew in each process, and leases in the file need one clock for all. Run the processes that share the file with Node, or give Holdfast another store, such as redis: or postgres:`,
+    `SQLite locks can't be kept on ${runtime}: its process.hrtime() begins anew in each process, and leases in ` +
+      `the file need one clock for all. Run the processes with Node, or give Holdfast another store, such as redis:`,
   )
 }
 

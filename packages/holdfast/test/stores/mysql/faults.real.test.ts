@@ -113,7 +113,8 @@ describe('victims', () => {
     await other.ask('START TRANSACTION')
     // Who has changed less is the victim.
     await other.ask(
-      'INSERT INTO weight WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500) SELECT i FROM n',
+      'INSERT INTO weight WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500) SELECT ' +
+        'i FROM n',
     )
     await lock(second.line)
     const touching = driver.touch([first, second])
