@@ -5,7 +5,7 @@
 import { execFileSync } from 'node:child_process'
 import { mkdtemp, readdir, readFile, rm, stat, symlink, writeFile, mkdir, rename } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { build, type BuildOptions, type BuildResult } from 'esbuild'
@@ -16,7 +16,7 @@ import { type Testbed, testbed } from '../../packages/holdfast-lab/src/testbed/t
 import { makeProject, pack, type Project } from './project.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const PEERS = ['ioredis', 'mysql2', 'pg', 'postgres', '@redis']
+const PEERS = ['ioredis', 'mysql2', 'pg', 'postgres', '@redis', '@opentelemetry/api']
 const { projects } = JSON.parse(await readFile(new URL('projects.json', import.meta.url), 'utf8')) as {
   readonly projects: Readonly<Record<string, { readonly dependencies: Readonly<Record<string, string>> }>>
 }
@@ -55,7 +55,10 @@ async function runFile(name: string, text: string): Promise<string> {
 /** The peers as this repository has them, for as long as `work` takes. */
 async function withPeers(work: () => Promise<void>): Promise<void> {
   const modules = join(project.folder, 'node_modules')
-  for (const name of PEERS) await symlink(join(ROOT, 'node_modules', name), join(modules, name))
+  for (const name of PEERS) {
+    await mkdir(dirname(join(modules, name)), { recursive: true })
+    await symlink(join(ROOT, 'node_modules', name), join(modules, name))
+  }
   try {
     await work()
   } finally {
@@ -102,10 +105,11 @@ test('import and require give the same classes, and one state', async () => {
 })
 
 test('every entry can be imported and required, and has the same names', async () => {
-  const { entries } = JSON.parse(await readFile(join(ROOT, 'scripts/entries.json'), 'utf8')) as {
-    readonly entries: Readonly<Record<string, string>>
-  }
-  const names = Object.keys(entries).map((name) => (name === 'index' ? 'holdfast' : `holdfast/${name}`))
+  const manifest = await readFile(join(ROOT, 'packages/holdfast/package.json'), 'utf8')
+  const { exports } = JSON.parse(manifest) as { readonly exports: Readonly<Record<string, object | string>> }
+  const names = Object.entries(exports)
+    .filter(([, forms]) => typeof forms === 'object')
+    .map(([name]) => name.replace('.', 'holdfast'))
   await withPeers(async () => {
     const said = await runFile(
       'entries.mjs',

@@ -39,7 +39,7 @@ beforeAll(async () => {
   for (const name of ['import', 'scheduler']) program(name, true)
   writeFileSync(
     join(folder, 'bin/holdfast'),
-    `#!/bin/sh\nexec ${process.execPath} ${ROOT}packages/holdfast/dist/cli.js "$@"\n`,
+    `#!/bin/sh\nexec ${process.execPath} ${ROOT}packages/holdfast/dist/cli.cjs "$@"\n`,
   )
   chmodSync(join(folder, 'bin/holdfast'), 0o755)
 })

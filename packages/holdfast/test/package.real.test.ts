@@ -7,7 +7,8 @@ import { beforeAll, describe, expect, test } from 'vitest'
 
 const PACKAGE = fileURLToPath(new URL('..', import.meta.url))
 const FILES_MAX = 450
-const PACKED_MAX_BYTES = 350_000
+/** 350 kB before metrics, doctor, `top` and the adapters came; docs/decisions/019-the-house.md says what they weigh. */
+const PACKED_MAX_BYTES = 370_000
 const COLUMNS_MAX = 200
 
 interface Packed {
@@ -15,8 +16,11 @@ interface Packed {
   readonly files: readonly { readonly path: string }[]
 }
 
+/** A file, or the files of each condition. */
+type Target = string | { readonly [condition: string]: Target }
+
 interface Manifest {
-  readonly exports: Record<string, string | { readonly types: string; readonly default: string }>
+  readonly exports: Record<string, Target>
   readonly scripts?: Record<string, string>
   readonly dependencies?: Record<string, string>
 }
@@ -35,23 +39,24 @@ describe('the package', () => {
     expect(paths, 'no types: node scripts/build.js').toContain('dist/index.d.ts')
   }, 120_000)
 
-  test('has at most 450 files and 350 kB', () => {
+  test('has at most 450 files and 370 kB', () => {
     expect(paths.length).toBeLessThanOrEqual(FILES_MAX)
     expect(packed.size).toBeLessThanOrEqual(PACKED_MAX_BYTES)
   })
 
   test('has no laboratory, no sources, no tests and no script that runs at an install', () => {
     expect(
-      paths.filter((path) => !/^(dist\/[\w-]+(\.d)?\.[jt]s|package\.json|README\.md|LICENSE)$/.test(path)),
+      paths.filter((path) => !/^(dist\/[\w-]+(\.d)?\.c?[jt]s|package\.json|README\.md|LICENSE)$/.test(path)),
     ).toEqual([])
-    const code = paths.filter((path) => path.endsWith('.js')).map((path) => readFileSync(join(PACKAGE, path), 'utf8'))
+    const code = paths.filter((path) => /\.c?js$/.test(path)).map((path) => readFileSync(join(PACKAGE, path), 'utf8'))
     expect(code.filter((text) => /\bclass (Testbed|Nemesis)\b/.test(text))).toEqual([])
     expect(manifest.scripts ?? {}).toEqual({})
     expect(manifest.dependencies ?? {}).toEqual({})
   })
 
   test('has one file of code and one of types for every entry', () => {
-    const wanted = targets.flatMap((target) => (typeof target === 'string' ? [target] : [target.types, target.default]))
+    const wanted = targets.flatMap(filesOf)
+    expect(wanted.length).toBeGreaterThan(60)
     expect(wanted.filter((path) => !paths.includes(path.slice(2)))).toEqual([])
   })
 
@@ -71,9 +76,13 @@ describe('the package', () => {
   })
 
   test('keeps the doc comments in its types', () => {
-    const types = paths.filter((path) => path.endsWith('.d.ts'))
+    const types = paths.filter((path) => path.endsWith('.d.cts'))
     const text = types.map((path) => readFileSync(join(PACKAGE, path), 'utf8')).join('\n')
     expect(text).toContain(' * ')
     expect((text.match(/\/\*\*/g) ?? []).length).toBeGreaterThan(100)
   })
 })
+
+function filesOf(target: Target): string[] {
+  return typeof target === 'string' ? [target] : Object.values(target).flatMap(filesOf)
+}

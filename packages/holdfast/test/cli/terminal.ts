@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach } from 'vitest'
 
 /** Built by `npm run build`, as it is shipped. */
-const MAIN = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
+const MAIN = fileURLToPath(new URL('../../dist/cli.cjs', import.meta.url))
 const PATIENCE_MS = 30_000
 const LOOK_MS = 10
 

@@ -5,7 +5,7 @@ import { afterEach, beforeAll } from 'vitest'
 import { requireTools } from '../../../holdfast-lab/src/testbed/require.ts'
 import { until } from './terminal.ts'
 
-const MAIN = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
+const MAIN = fileURLToPath(new URL('../../dist/cli.cjs', import.meta.url))
 
 let windows = 0
 

@@ -12,7 +12,7 @@ import { withMigrationLock } from '../../src/migration/index.ts'
 import { usePostgres } from '../stores/postgres/server.ts'
 
 const bench = usePostgres()
-const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
+const CLI = fileURLToPath(new URL('../../dist/cli.cjs', import.meta.url))
 const KNEX = fileURLToPath(new URL('../../../../node_modules/knex/bin/cli.js', import.meta.url))
 const run = promisify(execFile)
 

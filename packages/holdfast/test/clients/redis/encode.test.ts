@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { UsageError } from '../../../src/contract/errors.ts'
 import { encode, encodeHead, encodeScript } from '../../../src/clients/redis/encode.ts'
 import type { Argument } from '../../../src/clients/redis/encode.ts'
+import { script } from '../../../src/clients/redis/script.ts'
 
 function bytes(args: readonly Argument[]): Buffer {
   return Buffer.from(encode(args), 'latin1')
@@ -55,6 +56,8 @@ test.each<[string, readonly Argument[], readonly Argument[]]>([
   ['an argument that is not', ['k'], ['plain', 'π'.repeat(100), 7]],
   ['bytes', ['k'], [Buffer.from([255, 0, 128, 13, 10]), 'ü']],
 ])('a script is called with the very bytes of the plain command: %s', (_, keys, args) => {
-  const plain = encode(['EVALSHA', 'f'.repeat(40), keys.length, ...keys, ...args])
-  expect(encodeScript(encodeHead('EVALSHA', 'f'.repeat(40)), keys, args)).toBe(plain)
+  const rest = [keys.length, ...keys, ...args]
+  expect(encodeScript(encodeHead('return 1'), keys, args)).toBe(encode(['EVAL', 'return 1', ...rest]))
+  const { sha1, head } = script('return 1')
+  expect(encodeScript(head, keys, args)).toBe(encode(['EVALSHA', sha1, ...rest]))
 })

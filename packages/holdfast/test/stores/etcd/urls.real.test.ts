@@ -11,7 +11,7 @@ import { lineOf, open, rawClient } from './rig.ts'
 
 const PASSWORD = 'p@ss:w/rd'
 // Built: npm run build.
-const CLI = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url))
+const CLI = fileURLToPath(new URL('../../../dist/cli.cjs', import.meta.url))
 const ENV = { ...process.env, ETCDCTL_API: '3' }
 let bed: Testbed
 let plain: string

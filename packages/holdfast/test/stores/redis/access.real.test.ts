@@ -12,7 +12,7 @@ import { redisAsk } from '../../../../holdfast-lab/src/testbed/redis.ts'
 import { requireServers } from '../../../../holdfast-lab/src/testbed/require.ts'
 import { type Testbed, testbed } from '../../../../holdfast-lab/src/testbed/testbed.ts'
 
-const COMMAND = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url))
+const COMMAND = fileURLToPath(new URL('../../../dist/cli.cjs', import.meta.url))
 
 let bed: Testbed
 let tls: Identity

@@ -348,6 +348,8 @@ test('without libsql the error names the package', () => {
      const driver = sqlite({ path: 'never.db', engine: 'libsql' })
      await driver.setup().catch((error) => process.stdout.write(error.code + ' ' + error.message))`,
   )
-  const said = execFileSync(process.execPath, ['--import', 'tsx', join(copy, 'main.ts')], { encoding: 'utf8' })
-  expect(said).toMatch(/^HF_MISSING_CLIENT .*libsql@/)
+  const loader = import.meta.resolve('tsx')
+  const options = { encoding: 'utf8', cwd: copy } as const
+  const said = execFileSync(process.execPath, ['--import', loader, join(copy, 'main.ts')], options)
+  expect(said).toMatch(/^HF_MISSING_CLIENT .*npm install libsql/)
 })

@@ -11,7 +11,7 @@ import { requireServers, requireTools } from '../../../../holdfast-lab/src/testb
 import { type Testbed, testbed } from '../../../../holdfast-lab/src/testbed/testbed.ts'
 
 // Built: npm run build.
-const CLI = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url))
+const CLI = fileURLToPath(new URL('../../../dist/cli.cjs', import.meta.url))
 let bed: Testbed
 let plain: string
 let secure: string
