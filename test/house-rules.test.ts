@@ -32,8 +32,7 @@ const paths = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
   .toString()
   .split('\n')
 const sources = paths.filter((path) => /^(packages|test|bench|scripts|examples)\/.*\.(ts|js)$/.test(path)).map(read)
-/** README.md waits for its own pass over the tables. */
-const documents = paths.filter((path) => path.endsWith('.md') && path !== 'README.md').map(read)
+const documents = paths.filter((path) => path.endsWith('.md')).map(read)
 const inside = (...folders: readonly string[]): Source[] =>
   sources.filter(({ path }) => folders.some((folder) => path.startsWith(`${folder}/`)))
 const LIBRARY = 'packages/holdfast/src'

@@ -74,7 +74,7 @@ export class Job {
 
   async lastRun(): Promise<JobRun | null> {
     const { value } = await this.#cell.read()
-    if (value === undefined) return null
+    if (!isRun(value)) return null
     const { id: _id, ...run } = value
     return run
   }
@@ -86,7 +86,8 @@ export class Job {
     try {
       const { runtime } = this.#core
       const { rerun, untilMs, id = runtime.randomId() } = options
-      const { value: last, version } = await this.#cell.read()
+      const { value, version } = await this.#cell.read()
+      const last = isRun(value) ? value : undefined
       this.#checkClock(untilMs, last)
       // Nobody holds the lock but us: a run of this period without an end belongs to a process that died, or it is our
       // own: written down, and the answer was lost.
@@ -174,4 +175,9 @@ export class Job {
       diagnostics.failed(this.#key, error)
     }
   }
+}
+
+/** What comes out of a store is input: a record that names no period is none. */
+function isRun(value: StoredRun | undefined): value is StoredRun {
+  return typeof (value as Partial<StoredRun> | undefined)?.dueMs === 'number'
 }
