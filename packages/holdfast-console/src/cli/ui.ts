@@ -51,7 +51,8 @@ Usage: holdfast-console [--store URL] [--port N] [options]
   --host ADDRESS      listen there instead of on 127.0.0.1. Anything but loopback needs a token of yours
   --hosts A,B         further names under which browsers may call the console
   --token-file FILE   the token to ask for, instead of a random one; or $HOLDFAST_CONSOLE_TOKEN
-  --tls-cert FILE, --tls-key FILE   serve https
+  --tls-cert FILE     serve https with this certificate
+  --tls-key FILE      and its key
 
 Exit code: 64 usage · 69 store out of reach, or the port is taken · 130 Ctrl-C
 
