@@ -1,6 +1,6 @@
 /**
  * Makes packages/holdfast/dist, which is what users install, of build. Its code stands there once, as CommonJS, which
- * `import`, `require`, Jest and every bundler can load; docs/decisions/019-modules.md says why. For each entry and
+ * `import`, `require`, Jest and every bundler can load; docs/decisions/020-modules.md says why. For each entry and
  * program of scripts/entries.json there is one file of code (`.cjs`), and what several share in files of its own. An
  * entry also has a thin ES module that passes its names on (`.js`), and types for both (`.d.cts`, `.d.ts`).
  *   --no-types   leaves the types out: enough for tests

@@ -47,14 +47,14 @@ export const FLAWS: readonly Flaw[] = [
     world: 'mutex, three clients',
     fault: 'late',
     rules: { ...RULES, leavesWhenDoubted: 1 },
-    seen: 'a given-up enter left a ghost (B2)',
+    seen: 'a given-up enter left a ghost',
   },
   {
     name: 'a lost answer is asked for under another id',
     world: 'mutex, three clients',
     fault: 'late',
     rules: { ...RULES, keepsId: false },
-    seen: 'etcd, layout key: a lost reply left a lock that nobody had (A5)',
+    seen: 'etcd, layout key: a lost reply left a lock that nobody had',
   },
   {
     name: 'a hand-over does not raise the token',
@@ -99,7 +99,7 @@ export const FLAWS: readonly Flaw[] = [
     world: 'read-write, with an upgrade',
     fault: null,
     rules: { ...RULES, raisesInPlace: false },
-    seen: 'rwLock(name).upgrade stopped a line for ever (A1)',
+    seen: 'rwLock(name).upgrade stopped a line for ever',
   },
   {
     name: 'a broken place goes when it is left',
@@ -110,7 +110,7 @@ export const FLAWS: readonly Flaw[] = [
       const places = line.places.map((place) => (place.id === event.id ? { ...place, broken: false } : place))
       return stepLine({ ...line, places }, event, now)
     }),
-    seen: 'break without now let two act at once (A2)',
+    seen: 'break without now let two act at once',
   },
   {
     name: 'a break serves the next at once',
@@ -119,7 +119,7 @@ export const FLAWS: readonly Flaw[] = [
     rules: lineWhere((line, event, now) =>
       event.kind === 'break' ? stepLine(line, { ...event, atOnce: true }, now) : null,
     ),
-    seen: 'etcd, layout go: a broken etcdctl holder was not told (A10)',
+    seen: 'etcd, layout go: a broken etcdctl holder was not told',
   },
   {
     name: 'an enter is answered and not kept',
@@ -129,7 +129,7 @@ export const FLAWS: readonly Flaw[] = [
       const step = event.kind === 'enter' ? stepLine(line, event, now) : null
       return step === null ? null : { ...step, line: { ...line, counter: step.line.counter } }
     }),
-    seen: 'MySQL with autocommit = 0 (A4)',
+    seen: 'MySQL with autocommit = 0',
   },
   {
     name: 'a renewal is answered, and the lease is not longer for it',
@@ -139,7 +139,7 @@ export const FLAWS: readonly Flaw[] = [
       const step = event.kind === 'touch' ? stepLine(line, event, now) : null
       return step === null ? null : { ...step, line }
     }),
-    seen: 'etcd 3.4.23 ends leases that were renewed (A9); Redis servers that evict votes (A8)',
+    seen: 'etcd 3.4.23 ends leases that were renewed; Redis servers that evict votes',
   },
   {
     name: 'places of another make are not seen',
@@ -152,7 +152,7 @@ export const FLAWS: readonly Flaw[] = [
       const places = [...line.places.filter(({ id }) => id.startsWith('a')), ...step.line.places]
       return { ...step, line: { ...step.line, places } }
     }),
-    seen: 'ZooKeeper, layout curator: kazoo and Curator locks were not seen (A11)',
+    seen: 'ZooKeeper, layout curator: kazoo and Curator locks were not seen',
   },
   {
     name: 'a leave of an unknown id frees the first',
