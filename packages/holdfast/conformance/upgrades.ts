@@ -201,6 +201,32 @@ export const upgrades: Draft[] = [
       assert.equal(await held.release(), true)
     }
   }),
+  upgradeable('a reader that was granted before a raise hears of it, though it was not told before', async (rig) => {
+    const [driver, other] = [await rig.driver(), await rig.driver()]
+    assert.ok(driver.reweigh, 'a store that keeps an order and counts can reweigh')
+    const capacity = 1_000_000
+    // A writer leaves, and with it U and R are granted; U becomes heavier before R has heard of that.
+    for (let round = 0; round < 5; round++) {
+      const line = rig.name()
+      const [writer, light, reader] = [capacity, 500_001, 1].map((weight) => entry(line, { weight, capacity }))
+      assert.ok(writer && light && reader)
+      await driver.enter(writer, true)
+      await driver.enter(light, true)
+      let isTold = false
+      const stop = await other.watch(line, reader.id, () => {
+        isTold = true
+      })
+      await other.enter(reader, true)
+      await driver.leave(writer)
+      await driver.reweigh({ ...light, weight: capacity }, 1)
+      if (other.traits.push !== 'none') await until('the reader is told', () => isTold)
+      const [place] = await other.touch([reader])
+      assert.ok(place && isGranted(reader, place), 'it stays granted beside the raised place')
+      stop()
+      await other.leave(reader)
+      await driver.leave(light)
+    }
+  }),
   upgradeable('a raise or a lowering that comes late changes nothing', async (rig) => {
     const driver = await rig.driver()
     assert.ok(driver.reweigh, 'a store that keeps an order and counts can reweigh')

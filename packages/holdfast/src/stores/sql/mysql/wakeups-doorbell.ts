@@ -97,9 +97,13 @@ export class DoorbellWakeups {
     return line
   }
 
-  /** The first place of a line that waits: those behind it come later in any case. */
+  /**
+   * The first place of a line that waits: those behind it come later in any case. No bell rings for a place that has
+   * become heavier: an ear at such a place would be deaf for all others of the line, for as long as one call lasts.
+   */
   #front(line: string): string | null {
-    for (const id of this.#parts.waiters.waitingIn.get(line) ?? []) return id
+    const { waiters } = this.#parts
+    for (const id of waiters.waitingIn.get(line) ?? []) if (!waiters.isRaising(id)) return id
     return null
   }
 
@@ -107,7 +111,7 @@ export class DoorbellWakeups {
   #neglected(last?: string): string | null {
     let found: string | null = null
     for (const line of this.#parts.waiters.waitingIn.keys()) {
-      if (this.#attended.has(line)) continue
+      if (this.#attended.has(line) || this.#front(line) === null) continue
       if (line !== last) return line
       found = line
     }

@@ -14,6 +14,7 @@ BEGIN
   DECLARE v_capacity BIGINT;
   DECLARE v_ahead BIGINT;
   DECLARE v_raised BIGINT;
+  DECLARE v_extra BIGINT;
   DECLARE v_beside BIGINT;
   DECLARE v_front BINARY(16);
   DECLARE v_bell VARCHAR(64);
@@ -22,7 +23,8 @@ BEGIN
 
   wait: LOOP
     SET v_token = NULL, v_front = NULL, v_ahead = 0;
-    SELECT p.token, p.weight, p.broken, l.capacity, l.raised, l.raised_beside INTO v_token, v_weight, v_broken, v_capacity, v_raised, v_beside
+    SELECT p.token, p.weight, p.broken, l.capacity, l.raised, l.raised_extra, l.raised_beside
+    INTO v_token, v_weight, v_broken, v_capacity, v_raised, v_extra, v_beside
     FROM @place p JOIN @line l ON l.name = p.line WHERE p.id = p_id AND p.line = p_line;
     IF v_token IS NULL OR v_broken THEN
       SET v_answer = '0';
@@ -36,6 +38,8 @@ BEGIN
     END IF;
     IF v_front IS NOT NULL AND v_capacity > v_weight THEN
       SELECT SUM(weight) INTO v_ahead FROM @place WHERE line = p_line AND token < v_token;
+      -- Granted before the raised place became heavier, and not told yet: it counts that place as light as it was.
+      IF v_token > v_raised AND v_token <= v_beside THEN SET v_ahead = v_ahead - v_extra; END IF;
     END IF;
     IF v_front IS NULL OR (v_capacity > v_weight AND v_ahead + v_weight <= v_capacity) THEN
       SET v_answer = v_token;

@@ -11,7 +11,7 @@ BEGIN
   ), s AS (
     SELECT p.id, p.broken, l.capacity, IF(p.token <=> l.raised,
         SUM(IF(p.token <= l.raised_beside, p.weight, 0)) OVER (PARTITION BY p.line), SUM(p.weight) OVER (PARTITION BY p.line ORDER BY p.token)
-      ) AS upto
+      ) - IF(p.token > l.raised AND p.token <= l.raised_beside, l.raised_extra, 0) AS upto
     FROM (SELECT DISTINCT line FROM u) w JOIN @line l ON l.name = w.line JOIN @place p ON p.line = w.line
     WHERE p.lapse > v_now
   )

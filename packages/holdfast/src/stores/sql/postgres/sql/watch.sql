@@ -15,6 +15,7 @@ CREATE OR REPLACE FUNCTION @poll_v4(p_lines text, p_ids text) RETURNS SETOF text
     SELECT p.id, p.broken, l.capacity, CASE
         WHEN p.token = l.raised THEN sum(p.weight) FILTER (WHERE p.token <= l.raised_beside) OVER (PARTITION BY p.line)
         ELSE sum(p.weight) OVER (PARTITION BY p.line ORDER BY p.token)
+          - CASE WHEN p.token BETWEEN l.raised AND l.raised_beside THEN l.raised_extra ELSE 0 END
       END AS upto
     FROM @place p JOIN @line l ON l.name = p.line
     WHERE p.line IN (SELECT line FROM u) AND p.lapse > @now_v4()
