@@ -14,6 +14,7 @@ declare module 'express' {
   export type Handler<P = any> = (request: Request<P>, response: Response, next: (error?: unknown) => void) => unknown
   export interface Express {
     use(...handlers: Handler[]): void
+    use(path: string, ...handlers: Handler[]): void
     put<Path extends string>(path: Path, ...handlers: Handler<Params<Path>>[]): void
   }
 }
