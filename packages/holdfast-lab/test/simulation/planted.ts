@@ -10,6 +10,7 @@ import type { Mutant } from '../../simulation/locks/mutants.ts'
 const ROOT = fileURLToPath(new URL('../../../..', import.meta.url))
 const PARTS = [
   'packages/holdfast/src',
+  'packages/holdfast/conformance',
   'packages/holdfast-lab/src/torture/random.ts',
   'packages/holdfast-lab/simulation',
   'package.json',
