@@ -160,7 +160,9 @@ test('a job whose store is away at every tick is run in each period, once', { ti
   })
   expect(new Set(runs).size, 'no period is run twice').toBe(runs.length)
   const first = Math.min(...runs)
-  expect(runs.toSorted((a, b) => a - b)).toEqual(Array.from({ length: periods }, (_, n) => first + n * everyMs))
+  // On a busy machine the next one may have begun before the test looks.
+  expect(runs.length).toBeGreaterThanOrEqual(periods)
+  expect(runs.toSorted((a, b) => a - b)).toEqual(runs.map((_, n) => first + n * everyMs))
 })
 
 test('clocks that are wrong by minutes: no period is run twice, and who does not run is told why', async () => {
