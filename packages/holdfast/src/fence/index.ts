@@ -4,7 +4,7 @@
  */
 export type { SqliteDatabase } from '../optimistic/database.ts'
 export type { EtcdGuard, EtcdStore } from '../stores/etcd/guard.ts'
-export type { OrmTransaction } from '../stores/sql/postgres/orm.ts'
+export type { OrmTransaction } from '../stores/sql/orm.ts'
 export { etcdGuard } from './etcd.ts'
 export { cellMemory } from './http/cell-memory.ts'
 export { fencedFetch } from './http/client.ts'

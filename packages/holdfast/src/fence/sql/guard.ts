@@ -3,7 +3,7 @@ import { checkKeys, checkName, checkOneOf, shown } from '../../contract/check.ts
 import { UsageError } from '../../contract/errors.ts'
 import type { Held } from '../../hold/held.ts'
 import type { MysqlTransaction } from '../../stores/sql/mysql/transaction.ts'
-import { type OrmTransaction, ormTransaction } from '../../stores/sql/postgres/orm.ts'
+import { type OrmTransaction, ormTransaction } from '../../stores/sql/orm.ts'
 import type { PgTransaction, PostgresTransaction } from '../../stores/sql/postgres/transaction.ts'
 import type { Dialect, SqliteDatabase } from '../../optimistic/database.ts'
 import { quoteTable } from '../../optimistic/text.ts'
@@ -15,8 +15,9 @@ import { postgres } from './postgres.ts'
 import { sqlite } from './sqlite.ts'
 
 /**
- * A `pg` client or the object of `sql.begin`, a `mysql2/promise` connection, or a SQLite database: inside a
- * transaction. On PostgreSQL also the transaction of Prisma, Drizzle, Kysely, Knex, TypeORM or Sequelize.
+ * A `pg` client or the object of `sql.begin`, a connection of `mysql2` or `mariadb`, or a SQLite database: inside a
+ * transaction. On PostgreSQL, MySQL and MariaDB also the transaction of Prisma, Drizzle, Kysely, Knex, TypeORM or
+ * Sequelize.
  */
 export type SqlTransaction = PgTransaction | PostgresTransaction | MysqlTransaction | SqliteDatabase | OrmTransaction
 
@@ -108,11 +109,12 @@ export function sqlGuard(options?: SqlGuardOptions): SqlGuard {
 
 function clientOf(tx: SqlTransaction): Client {
   const mapped = ormTransaction(tx)
-  if (mapped !== null) return bound('postgres', postgres, mapped)
+  if (mapped?.dialect === 'postgres') return bound('postgres', postgres, mapped.tx)
+  if (mapped?.dialect === 'mysql') return bound('mysql', mysql, mapped.tx)
   if ((typeof tx === 'object' && tx !== null) || typeof tx === 'function') {
     if ('unsafe' in tx && typeof tx.unsafe === 'function') return bound('postgres', postgres, tx)
     if ('query' in tx && typeof tx.query === 'function') {
-      // pg and mysql2 both have query; only mysql2 has execute as well.
+      // pg, mysql2 and mariadb have query; only the clients of MySQL have execute as well.
       if ('execute' in tx) return bound('mysql', mysql, tx as MysqlTransaction)
       return bound('postgres', postgres, tx as PgTransaction)
     }

@@ -1,5 +1,7 @@
 /** The guard on MySQL and MariaDB. */
 import { UsageError } from '../../contract/errors.ts'
+import { hex } from '../../stores/sql/hex.ts'
+import { connectionOf, insideTransaction, promised, rowsOf } from '../../stores/sql/mysql/inside.ts'
 import type { MysqlTransaction } from '../../stores/sql/mysql/transaction.ts'
 import { type Proof, staleToken } from '../proof.ts'
 import type { Part } from './part.ts'
@@ -15,48 +17,41 @@ function create(table: string): string {
 }
 
 /**
+ * Clients differ in what they do with bytes: the resource goes as a text of hexadecimal digits.
  * Inserts the row or locks the one that is there, and never lowers it. An UPDATE that finds no row would lock the gap,
  * and two that then insert into it would deadlock; this locks a record only. `place` comes first: it looks at the old
  * token.
  */
-const remember = (table: string): string => `INSERT INTO ${table} (resource, token, place) VALUES (?, ?, ?)
+const remember = (table: string): string => `INSERT INTO ${table} (resource, token, place) VALUES (UNHEX(?), ?, ?)
 ON DUPLICATE KEY UPDATE place = IF(token < VALUES(token), VALUES(place), place), token = GREATEST(token, VALUES(token))`
 
 /** Compared as integers: a BIGINT and a string would be compared as doubles, which tell nothing apart above 2^53. */
 const judge = (
   table: string,
 ): string => `SELECT token = CAST(? AS SIGNED) AND place = ? AS passed, CAST(token AS CHAR) AS newest
-FROM ${table} WHERE resource = ? FOR UPDATE`
+FROM ${table} WHERE resource = UNHEX(?) FOR UPDATE`
 
-const erase = (table: string): string => `DELETE FROM ${table} WHERE resource = ?`
+const erase = (table: string): string => `DELETE FROM ${table} WHERE resource = UNHEX(?)`
 
-async function check(tx: MysqlTransaction, table: string, resource: string, proof: Proof): Promise<void> {
-  const key = Buffer.from(resource)
+async function check(given: MysqlTransaction, table: string, resource: string, proof: Proof): Promise<void> {
+  const tx = connectionOf(given)
+  const key = hex(resource)
   const token = String(proof.token)
-  // A savepoint outlives its statement only inside a transaction.
-  await tx.query('SAVEPOINT holdfast_fence', [])
-  await tx.query(remember(table), [key, token, proof.place])
-  await release(tx)
-  const [rows] = await tx.query(judge(table), [token, proof.place, key])
-  const [row] = rows as readonly { readonly passed: number | string; readonly newest: string }[]
+  const write = (): Promise<unknown> => tx.query(remember(table), [key, token, proof.place])
+  await insideTransaction(tx, 'holdfast_fence', write, OUTSIDE)
+  const [row] = rowsOf(await tx.query(judge(table), [token, proof.place, key]))
   if (row === undefined)
     throw new UsageError(`${JSON.stringify(resource)} was forgotten inside the transaction that checks it`)
-  if (Number(row.passed) !== 1) throw staleToken(resource, proof, BigInt(row.newest))
+  const [passed, newest] = Object.values(row as object) as [number | bigint | string, string]
+  if (Number(passed) !== 1) throw staleToken(resource, proof, BigInt(newest))
 }
 
+const OUTSIDE = 'a guard needs a connection inside a transaction: what it checked must commit with the write'
+
 async function forget(tx: MysqlTransaction, table: string, resource: string): Promise<void> {
-  await tx.query(erase(table), [Buffer.from(resource)])
+  await connectionOf(tx).query(erase(table), [hex(resource)])
 }
 
 async function setUp(tx: MysqlTransaction, table: string): Promise<void> {
-  await tx.query(create(table), [])
-}
-
-async function release(tx: MysqlTransaction): Promise<void> {
-  try {
-    await tx.query('RELEASE SAVEPOINT holdfast_fence', [])
-  } catch (error) {
-    if ((error as { readonly errno?: unknown }).errno !== 1305) throw error
-    throw new UsageError('a guard needs a connection inside a transaction: what it checked must commit with the write')
-  }
+  await promised(tx).query(create(table), [])
 }

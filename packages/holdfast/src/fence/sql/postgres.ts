@@ -1,5 +1,6 @@
 /** The guard on PostgreSQL. */
 import { UsageError } from '../../contract/errors.ts'
+import { hex } from '../../stores/sql/hex.ts'
 import type { PgTransaction, PostgresTransaction } from '../../stores/sql/postgres/transaction.ts'
 import { type Proof, staleToken } from '../proof.ts'
 import type { Part } from './part.ts'
@@ -73,9 +74,4 @@ async function assertTransaction(tx: Transaction): Promise<void> {
 
 async function ask(tx: Transaction, text: string, values: string[]): Promise<readonly unknown[]> {
   return 'unsafe' in tx ? tx.unsafe(text, values as never[]) : (await tx.query(text, values)).rows
-}
-
-/** Any name goes into a bytea, whatever the encoding of the database. */
-function hex(resource: string): string {
-  return Buffer.from(resource).toString('hex')
 }

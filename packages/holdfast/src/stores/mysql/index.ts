@@ -21,6 +21,15 @@ export type {
   SessionLocksOptions,
 } from '../sql/session-locks.ts'
 export { sessionLocks } from '../sql/mysql/session-locks.ts'
+export type {
+  DrizzleTransaction,
+  KnexTransaction,
+  KyselyTransaction,
+  OrmTransaction,
+  PrismaTransaction,
+  SequelizeTransaction,
+  TypeormTransaction,
+} from '../sql/orm.ts'
 export { lockInTransaction, type MysqlTransaction } from '../sql/mysql/transaction.ts'
 
 export interface MysqlOptions {

@@ -31,7 +31,7 @@ export type {
   PrismaTransaction,
   SequelizeTransaction,
   TypeormTransaction,
-} from '../sql/postgres/orm.ts'
+} from '../sql/orm.ts'
 export { lockInTransaction, type PgTransaction, type PostgresTransaction } from '../sql/postgres/transaction.ts'
 
 export interface PostgresOptions {

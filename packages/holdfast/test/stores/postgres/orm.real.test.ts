@@ -12,28 +12,19 @@ import { Pool } from 'pg'
 import postgresJs from 'postgres'
 import { Sequelize } from 'sequelize'
 import { DataSource } from 'typeorm'
-import { beforeAll, describe, expect, test } from 'vitest'
-import { type Proof, sqlGuard, type SqlTransaction } from '../../../src/fence/index.ts'
-import { StaleTokenError, UsageError } from '../../../src/index.ts'
+import { beforeAll, test } from 'vitest'
+import { sqlGuard } from '../../../src/fence/index.ts'
 import { lockInTransaction } from '../../../src/stores/postgres/index.ts'
-import { prismaClient } from './prisma.js'
+import { type Mapper, type Observer, tryMapper } from '../sql/mappers.ts'
+import { prismaClient } from '../sql/prisma.js'
 import { someoneWaits, usePostgres } from './server.ts'
 
 const bench = usePostgres()
 const guard = sqlGuard()
-const proof = (token: bigint): Proof => ({ line: 'l', token, place: '0123456789abcdef' })
-
-/** One mapper: does work in a transaction, with what its users would give to us, and a way to write. */
-interface Mapper {
-  begin<T>(work: (tx: SqlTransaction, write: (text: string) => Promise<unknown>) => Promise<T>): Promise<T>
-  /** What is no transaction, and must be refused. */
-  readonly outside: unknown
-  close(): Promise<unknown>
-}
 
 const MAPPERS: Record<string, (url: string) => Promise<Mapper> | Mapper> = {
   Prisma(url) {
-    const db = prismaClient(new PrismaPg({ connectionString: url }))
+    const db = prismaClient('postgresql', new PrismaPg({ connectionString: url }))
     const begin: Mapper['begin'] = (work) => db.$transaction((tx) => work(tx, (text) => tx.$executeRawUnsafe(text)))
     return { begin, outside: db, close: () => db.$disconnect() }
   },
@@ -77,48 +68,25 @@ const MAPPERS: Record<string, (url: string) => Promise<Mapper> | Mapper> = {
   },
 }
 
+let observer: Observer
+
 beforeAll(async () => {
   const db = await bench.connect()
   await db.query('CREATE TABLE seats (mapper text, n int)')
   await guard.setup(db as never)
+  const ask = async (text: string, mapper: string): Promise<unknown[][]> =>
+    (await db.query({ text, values: [mapper], rowMode: 'array' })).rows as unknown[][]
+  observer = {
+    guard,
+    lock: (tx, name) => lockInTransaction(tx as never, name),
+    addSeat: (mapper) => ask('INSERT INTO seats VALUES ($1, 1)', mapper),
+    seats: async (mapper) => Number((await ask('SELECT n FROM seats WHERE mapper = $1', mapper))[0]?.[0]),
+    someoneWaits: () => someoneWaits(db),
+  }
 })
 
-describe.each(Object.keys(MAPPERS))('%s', (name) => {
-  test('lock and data commit together; a late token is refused; what is no transaction, too', async () => {
-    const mapper = await (MAPPERS[name] as (url: string) => Promise<Mapper> | Mapper)(bench.url)
-    const observer = await bench.connect()
-    await observer.query({ text: 'INSERT INTO seats VALUES ($1, 1)', values: [name], rowMode: 'array' })
-    const order: string[] = []
-    let letGo = (): void => undefined
-    const mayGo = new Promise<void>((resolve) => {
-      letGo = resolve
-    })
-    const sell = (who: string, until?: Promise<void>): Promise<unknown> =>
-      mapper.begin(async (tx, write) => {
-        await lockInTransaction(tx as never, `seats ${name}`)
-        order.push(`${who} has it`)
-        await write(`UPDATE seats SET n = n - 1 WHERE mapper = '${name}'`)
-        await until
-        order.push(`${who} commits`)
-      })
-    const first = sell('a', mayGo)
-    await expect.poll(() => order.length).toBe(1)
-    const second = sell('b')
-    await someoneWaits(observer)
-    letGo()
-    await Promise.all([first, second])
-    expect(order).toEqual(['a has it', 'a commits', 'b has it', 'b commits'])
-
-    await mapper.begin((tx) => guard.check(tx, name, proof(6n)))
-    const late = mapper.begin(async (tx, write) => {
-      await guard.check(tx, name, proof(5n))
-      await write(`UPDATE seats SET n = 100 WHERE mapper = '${name}'`)
-    })
-    await expect(late).rejects.toBeInstanceOf(StaleTokenError)
-    await expect(lockInTransaction(mapper.outside as never, 'seats')).rejects.toThrow(/transaction|unsafe|query/)
-    await expect(guard.check(mapper.outside as never, name, proof(7n))).rejects.toBeInstanceOf(UsageError)
-    const left = { text: 'SELECT n FROM seats WHERE mapper = $1', values: [name], rowMode: 'array' } as const
-    expect((await observer.query(left)).rows).toEqual([[-1]])
-    await mapper.close()
-  })
+test.each(Object.entries(MAPPERS))('%s: lock, guard, and what is no transaction', async (name, open) => {
+  const mapper = await open(bench.url)
+  await tryMapper(name, mapper, observer)
+  await mapper.close()
 })

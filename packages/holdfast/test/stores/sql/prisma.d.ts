@@ -4,7 +4,10 @@ interface Tx {
   $executeRawUnsafe(text: string): Promise<number>
 }
 
-export function prismaClient(adapter: unknown): Tx & {
+export function prismaClient(
+  provider: 'postgresql' | 'mysql',
+  adapter: unknown,
+): Tx & {
   $transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
   $disconnect(): Promise<void>
 }

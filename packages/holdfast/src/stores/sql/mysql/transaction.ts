@@ -2,43 +2,49 @@
 import { hash } from 'node:crypto'
 import { checkKeys, checkName } from '../../../contract/check.ts'
 import { AcquireTimeoutError, DeadlockError, StoreError, UsageError } from '../../../contract/errors.ts'
+import { type OrmTransaction, ormTransaction } from '../orm.ts'
 import { errnoOf, isSchemaMissing, toStoreError } from './errors.ts'
+import { connectionOf, insideTransaction } from './inside.ts'
 import { makeNames } from './names.ts'
 import { SCHEMA_VERSION } from './schema.ts'
 
-/** A connection of `mysql2/promise` in a transaction. */
+/** A connection of `mysql2`, `mysql2/promise` or `mariadb` in a transaction. */
 export interface MysqlTransaction {
-  query(sql: string, values: (string | Buffer)[]): Promise<readonly unknown[]>
+  query(sql: string, values: string[]): Promise<readonly unknown[]>
 }
 
 /**
  * Waits for the line and holds it until the caller's transaction commits or rolls back; the strongest form there is
  * when what it protects is in the same database. It locks a row of its own table, made by `setup()`. These holds and
- * those of `hf.mutex` do not see each other. Outside a transaction it is refused, since the lock would be gone at once;
- * and so it is in one that reads from before somebody's hold.
+ * those of `hf.mutex` do not see each other. Takes a connection of `mysql2` or `mariadb`, or the transaction of Prisma,
+ * Drizzle, Kysely, Knex, TypeORM or Sequelize. Outside a transaction it is refused, since the lock would be gone at
+ * once; and so it is in one that reads from before somebody's hold.
  */
 export async function lockInTransaction(
-  tx: MysqlTransaction,
+  given: MysqlTransaction | OrmTransaction,
   name: string,
   options: { readonly prefix?: string } = {},
 ): Promise<void> {
   checkName('name', name)
   checkKeys('lockInTransaction options', options, ['prefix'])
   const { prefix, render } = makeNames(options.prefix ?? 'holdfast')
+  const tx = transactionOf(given)
+  const lock = (): Promise<unknown> => tx.query(render(`CALL @lock_v${SCHEMA_VERSION}(?)`), [String(slotOf(name))])
   try {
-    // A savepoint outlives its statement only inside a transaction; both servers can be asked this way, and need no
-    // right for it.
-    await tx.query('SAVEPOINT holdfast_tx', [])
-    await tx.query(render(`CALL @lock_v${SCHEMA_VERSION}(?)`), [String(slotOf(name))])
+    await insideTransaction(tx, 'holdfast_tx', lock, OUTSIDE)
   } catch (error) {
     throw toLockError(error, name, prefix)
   }
-  try {
-    await tx.query('RELEASE SAVEPOINT holdfast_tx', [])
-  } catch (error) {
-    if (errnoOf(error) !== 1305) throw toStoreError(error)
-    throw new UsageError('lockInTransaction needs a connection inside a transaction, or the lock is gone at once')
+}
+
+const OUTSIDE = 'lockInTransaction needs a connection inside a transaction, or the lock is gone at once'
+
+function transactionOf(given: unknown): MysqlTransaction {
+  const mapped = ormTransaction(given)
+  if (mapped?.dialect === 'postgres') {
+    throw new UsageError('this transaction is one of PostgreSQL: import lockInTransaction from holdfast/postgres')
   }
+  return connectionOf(mapped?.tx ?? given)
 }
 
 /** One of the 65 536 rows: names that share one wait for each other. */

@@ -2,8 +2,9 @@
 import { hash } from 'node:crypto'
 import { checkName } from '../../../contract/check.ts'
 import { AcquireTimeoutError, DeadlockError, UsageError } from '../../../contract/errors.ts'
+import { hasMethods, seen } from '../../shared/seen.ts'
+import { type OrmTransaction, ormTransaction } from '../orm.ts'
 import { isDeadlock, isWaitOver, toStoreError } from './errors.ts'
-import { type OrmTransaction, ormTransaction } from './orm.ts'
 
 /** A client of `pg` in a transaction (anything with its `query`). */
 export interface PgTransaction {
@@ -27,7 +28,7 @@ export async function lockInTransaction(
   name: string,
 ): Promise<void> {
   checkName('name', name)
-  const tx = ormTransaction(given) ?? (given as PgTransaction | PostgresTransaction)
+  const tx = transactionOf(given)
   const values = [String(lockKey(name))]
   try {
     // Above read committed all statements of a transaction read what was committed when the first one began. That is
@@ -52,6 +53,19 @@ export async function lockInTransaction(
     throw toLockError(error, name)
   }
   throw new UsageError('lockInTransaction needs a client inside a transaction (BEGIN), or the lock is gone at once')
+}
+
+function transactionOf(
+  given: PgTransaction | PostgresTransaction | OrmTransaction,
+): PgTransaction | PostgresTransaction {
+  const mapped = ormTransaction(given)
+  if (mapped?.dialect === 'mysql') {
+    throw new UsageError('this transaction is one of MySQL: import lockInTransaction from holdfast/mysql')
+  }
+  if (mapped === null && !hasMethods(given, 'query') && !hasMethods(given, 'unsafe')) {
+    throw new UsageError(`a client inside a transaction (BEGIN) is needed, given ${seen(given)}`)
+  }
+  return mapped?.tx ?? (given as PgTransaction | PostgresTransaction)
 }
 
 async function snapshotError(tx: PgTransaction | PostgresTransaction): Promise<UsageError> {
