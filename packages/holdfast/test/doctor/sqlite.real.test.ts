@@ -1,8 +1,8 @@
 /** SQLite files where they should not be. */
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { exitOf } from '../../src/doctor/finding.ts'
 import { examine } from '../../src/doctor/doctor.ts'
 import { networkKind } from '../../src/doctor/sqlite.ts'
@@ -22,6 +22,17 @@ function place(...parts: string[]): string {
 
 test('a file of one user on a disk is fine', async () => {
   expect(await ills(`sqlite:${place('fine')}`)).toEqual({})
+})
+
+test('the file of this user, as it is made with the first lock, is fine', async () => {
+  vi.stubEnv('XDG_STATE_HOME', join(folder, 'state'))
+  try {
+    await ills('sqlite:')
+    expect(existsSync(join(folder, 'state', 'holdfast', 'locks.db'))).toBe(true)
+    expect(await ills('sqlite:')).toEqual({})
+  } finally {
+    vi.unstubAllEnvs()
+  }
 })
 
 test('others may read it, or write it', async () => {

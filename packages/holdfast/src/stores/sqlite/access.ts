@@ -81,6 +81,14 @@ export function shareLog(file: string): void {
   for (const suffix of ['-wal', '-shm']) handTo(access, file + suffix, access.mode)
 }
 
+/**
+ * Makes an empty file that only this user may use; SQLite gives its log the same mode. One that is there stays as its
+ * owner has made it. Nothing is opened then: to close it would give back all locks that this process has on the file.
+ */
+export function makePrivateFile(path: string): void {
+  attempt(() => closeSync(openSync(path, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY, 0o600)))
+}
+
 /** What the file system refuses is null: others are slower then, or are told by SQLite itself. */
 export function attempt<T>(step: () => T): T | null {
   try {

@@ -2,6 +2,9 @@
 import { readdirSync } from 'node:fs'
 import { type Host, type ProcessStat, readStat } from './host.ts'
 
+/** Past any that a kernel gives out: what `kill` takes. */
+const PID_MAX = 2 ** 31 - 1
+
 /** A process that stands in the file. */
 export interface Mortal {
   readonly key: number
@@ -17,6 +20,8 @@ export interface Mortal {
 export function isDead(who: Mortal, host: Host): boolean {
   // From another pid namespace a live process looks dead, or like somebody else.
   if (host.world === null || who.world !== host.world) return false
+  // Another user may have written the row: a number that no kernel gives out is nobody that can be asked for.
+  if (!Number.isInteger(who.pid) || who.pid < 1 || who.pid > PID_MAX) return false
   const stat = exists(who.pid) ? readStat(who.pid) : undefined
   if (stat === null) return false
   if (stat !== undefined) {

@@ -57,6 +57,7 @@ export class SqliteDriver implements Driver, FileListener, LivenessListener {
   #cancelObserve: Cancel | null = null
   #dataVersion: unknown = null
 
+  /** @internal */
   constructor(options: FileOptions) {
     this.#options = options
     this.#liveness = new Liveness(options.runtime, this)

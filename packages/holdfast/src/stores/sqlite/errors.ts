@@ -40,3 +40,14 @@ export function toStoreError(error: unknown, path: string): unknown {
   const advice = ADVICE[code] ?? `gave an error: ${(error as Error).message}`
   return new StoreError(`sqlite: ${path} ${advice}`, { cause: error })
 }
+
+/** Why a file could not be made ready. Whoever may write it may have taken tables and rows out of it. */
+export function toOpenError(error: unknown, path: string): unknown {
+  const told = toStoreError(error, path)
+  if (told instanceof HoldfastError) return told
+  const why = error instanceof Error ? error.message : String(error)
+  return new StoreError(
+    `sqlite: ${path} could not be made ready: ${why}; if it is damaged, stop all that use it and move it away`,
+    { cause: error },
+  )
+}

@@ -3,13 +3,13 @@ import { mkdirSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { StoreError } from '../../contract/errors.ts'
 import type { Runtime } from '../../contract/runtime.ts'
-import { shareLog } from './access.ts'
+import { makePrivateFile, shareLog } from './access.ts'
 import { Buckets } from './buckets.ts'
 import { Cells } from './cells.ts'
 import { Census } from './census.ts'
 import { WakeupSockets, type WakeupSocketsListener } from './wakeups-sockets.ts'
 import { type Engine, type EngineName, loadEngine, type OpenEngine, type Row } from './engine.ts'
-import { isBusy, toStoreError } from './errors.ts'
+import { isBusy, toOpenError } from './errors.ts'
 import type { Host } from './host.ts'
 import { Listing } from './listing.ts'
 import type { Names } from './names.ts'
@@ -27,6 +27,8 @@ export interface FileListener extends WakeupSocketsListener {
 
 export interface FileOptions {
   readonly path: string
+  /** What is made at the path is for this user only. Default false: the umask decides, as for any file. */
+  readonly isPrivate?: boolean
   readonly engine: EngineName | undefined
   readonly runtime: Pick<Runtime, 'now' | 'wallNow' | 'after' | 'random'>
   readonly host: Host
@@ -37,6 +39,8 @@ const OPEN_MS_MAX = 5_000
 /** How often the path is compared with the file that is open. */
 const STAT_MS = 100
 const LOG_BYTES_LEFT = 1_048_576
+const FOLDER = 0o777
+const PRIVATE_FOLDER = 0o700
 
 export class SqliteFile {
   readonly census: Census
@@ -82,7 +86,8 @@ export class SqliteFile {
   static async open(options: FileOptions, listener: FileListener): Promise<SqliteFile> {
     const { path, host, runtime } = options
     const openEngine = await loadEngine(options.engine)
-    makeFolder(dirname(path))
+    makeFolder(dirname(path), options.isPrivate === true ? PRIVATE_FOLDER : FOLDER)
+    if (options.isPrivate === true) makePrivateFile(path)
     const engine = await patiently(options, () => openReady(openEngine, path, host))
     let wakeupSockets: WakeupSockets | null = null
     try {
@@ -97,7 +102,7 @@ export class SqliteFile {
     } catch (error) {
       await wakeupSockets?.close()
       engine.close()
-      throw error
+      throw toOpenError(error, path)
     }
   }
 
@@ -168,7 +173,7 @@ async function patiently<T>(options: FileOptions, step: () => T): Promise<T> {
     try {
       return step()
     } catch (error) {
-      if (!isBusy(error) || runtime.now() >= until) throw toStoreError(error, path)
+      if (!isBusy(error) || runtime.now() >= until) throw toOpenError(error, path)
     }
     await new Promise<void>((resolve) => {
       runtime.after(1 + 20 * runtime.random(), resolve, true)
@@ -202,9 +207,9 @@ function enroll(engine: Engine, host: Host, socket: string): number {
   }
 }
 
-function makeFolder(path: string): void {
+function makeFolder(path: string, mode: number): void {
   try {
-    mkdirSync(path, { recursive: true })
+    mkdirSync(path, { recursive: true, mode })
   } catch (error) {
     throw new StoreError(`sqlite: the folder ${path} can't be made: ${(error as Error).message}`, { cause: error })
   }

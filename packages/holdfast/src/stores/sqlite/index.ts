@@ -11,7 +11,10 @@ import { readHost } from './host.ts'
 import { DEFAULT_PREFIX, Names } from './names.ts'
 
 export interface SqliteOptions {
-  /** The file; made with its folder when it is not there. Default: `defaultPath()`. Never on a network file system. */
+  /**
+   * The file; made with its folder when it is not there. Default: `defaultPath()`, made for this user only. Never on a
+   * network file system.
+   */
   readonly path?: string
   /** Names with different prefixes are different locks in one file. Default 'holdfast'; 1 to 128 bytes. */
   readonly prefix?: string
@@ -35,7 +38,15 @@ export function sqlite(given: string | SqliteOptions = {}): SqliteDriver {
   }
   if (engine !== undefined) checkOneOf('engine', engine, ['node:sqlite', 'libsql'])
   checkName('prefix', prefix, 128)
-  return new SqliteDriver({ path: resolve(path), engine, runtime, host: readHost(), names: new Names(prefix) })
+  const isPrivate = options.path === undefined
+  return new SqliteDriver({
+    path: resolve(path),
+    isPrivate,
+    engine,
+    runtime,
+    host: readHost(),
+    names: new Names(prefix),
+  })
 }
 
 export default sqlite

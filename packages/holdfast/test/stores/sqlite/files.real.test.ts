@@ -184,6 +184,16 @@ test('a corrupt file is told, by its opening or by the first call', async () => 
   expect(readFileSync(path).equals(bytes)).toBe(true)
 })
 
+test.each(['DELETE FROM host', 'DROP TABLE places', 'DROP TABLE process', 'PRAGMA user_version = 1'])(
+  'a file of which somebody has taken something away is told: %s',
+  async (deed) => {
+    const path = fresh()
+    await (await holdfast(`sqlite:${path}`)).close()
+    await execute(path, deed)
+    expect((await refusal(path)).message).toContain(path)
+  },
+)
+
 test('a folder that can not be made, and a path that is a folder', async () => {
   const file = fresh()
   writeFileSync(file, '')

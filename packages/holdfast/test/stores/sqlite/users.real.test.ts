@@ -223,6 +223,27 @@ test('a link in the folder, under a name that is in order, leads nowhere', async
   expect(calls()).toBe(0)
 })
 
+test.each([2 ** 40, '4611686018427387904', -7, 0])('a row with the pid %s stops nobody', async (pid) => {
+  const path = join(root, `${randomBytes(4).toString('hex')}.db`)
+  const driver = sqlite(path)
+  const entry = { line: 'a', id: randomBytes(16).toString('hex'), weight: 1, capacity: 1, ttlMs: 300, data: '{}' }
+  await driver.enter(entry, true)
+  const engine = (await loadEngine(undefined))(path)
+  engine
+    .prepare(`INSERT INTO process (key, world, pid, start, is_group, socket) VALUES (77, ?, ${pid}, '1', 1, '')`)
+    .run(await ownWorld())
+  engine.exec('UPDATE places SET process = 77')
+  engine.close()
+  // Nothing can be said of such a process: the place is there until its lease has run out, and no longer.
+  const lines: string[] = []
+  for await (const { name } of driver.list('')) lines.push(name)
+  expect(lines).toEqual(['a'])
+  const next = { ...entry, id: randomBytes(16).toString('hex') }
+  await driver.enter(next, true)
+  await until(async () => (await driver.touch([next]))[0]?.ahead === 0)
+  await driver.close()
+})
+
 test('a folder for wake-ups that somebody else has put there is not used', async () => {
   const folder = join(root, randomBytes(4).toString('hex'))
   mkdirSync(folder)
