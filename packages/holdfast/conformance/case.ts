@@ -4,7 +4,7 @@ import { Rig, type StoreUnderTest } from './rig.ts'
 
 export interface ConformanceCase {
   readonly name: string
-  /** The law it belongs to, as in docs/laws.md. */
+  /** The law it belongs to, as in docs/explain/laws.md. */
   readonly law: string
   readonly timeoutMs: number
   run(): Promise<void>

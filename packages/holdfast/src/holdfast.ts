@@ -51,16 +51,15 @@ const KIT_NAME_BYTES = 200
 
 class KitInstance extends Instance implements Holdfast {
   readonly #history: History | null
+  readonly #reporting: Reporting | null
 
   constructor(driver: Driver, options: HoldfastOptions) {
     super(driver, options)
     const { core, settings } = this
     this.#history = settings.history === 0 ? null : new History(core.runtime, core.source, settings.history)
     if (this.#history !== null) core.onClosed(() => this.#history?.close())
-    if (settings.report) {
-      const reporting = new Reporting(core, settings.lock.label)
-      core.onClosed(() => reporting.close())
-    }
+    this.#reporting = settings.report ? new Reporting(core, settings.lock.label) : null
+    if (this.#reporting !== null) core.onClosed(() => this.#reporting?.close())
   }
 
   once(name: string, options: OnceOptions): Once {
@@ -92,7 +91,8 @@ class KitInstance extends Instance implements Holdfast {
     const settings = resolveLimiter(options)
     checkName('the name of a limiter', name, KIT_NAME_BYTES)
     this.core.assertOpen()
-    return new StoreLimiter(this.core, name, settings, this.closers)
+    const count = this.#reporting?.limiters.of(name, settings) ?? null
+    return new StoreLimiter(this.core, name, settings, this.closers, count)
   }
 
   ids(options?: IdsOptions): Ids {

@@ -12,8 +12,8 @@ import {
   type LockOptions,
   type LockSettings,
   resolveInstance,
-  resolveLock,
 } from './contract/options.ts'
+import { RecentOptions } from './contract/recent-options.ts'
 import { adopt } from './hold/handing-on.ts'
 import type { Held } from './hold/held.ts'
 import type { Closers } from './kit/closers.ts'
@@ -59,10 +59,12 @@ export class Instance implements Locks {
   protected readonly core: Core
   protected readonly settings: InstanceSettings
   protected readonly closers: Closers = new Set()
+  readonly #recent: RecentOptions
   #closing: Promise<void> | null = null
 
   constructor(driver: Driver, options: HoldfastOptions) {
     this.settings = resolveInstance(options, driver.traits)
+    this.#recent = new RecentOptions(this.settings.lock, driver.traits)
     const worker = hasWorker(driver) ? driver : null
     this.core = new Core(driver, options.runtime ?? system, this.settings.connectTimeoutMs, worker)
   }
@@ -148,7 +150,7 @@ export class Instance implements Locks {
 
   protected resolve(options: LockOptions | undefined): LockSettings {
     this.core.assertOpen()
-    return resolveLock(options, this.settings.lock, this.core.driver.traits)
+    return this.#recent.resolve(options)
   }
 }
 

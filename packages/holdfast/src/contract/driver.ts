@@ -5,7 +5,7 @@
  * A *line* has a name and a capacity. A contender takes a *place* in it: numbered, leased, weighted.
  * It is granted when the weight ahead of it plus its own weight fits into the capacity, see `isGranted`.
  *
- * The laws (docs/laws.md; each is a named case of `holdfast/conformance`):
+ * The laws (docs/explain/laws.md; each is a named case of `holdfast/conformance`):
  * - exclusion: live granted weights never exceed the capacity.
  * - owner: a late or foreign leave never frees a successor.
  * - life: a dead client's place lapses.

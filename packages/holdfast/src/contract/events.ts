@@ -1,6 +1,6 @@
 /**
  * What happens to locks, told by node:diagnostics_channel. Whoever publishes asks `hasSubscribers` first: nothing is
- * made while nobody listens. docs/events.md is the reference.
+ * made while nobody listens. docs/reference/events.md is the reference.
  */
 import { channel } from 'node:diagnostics_channel'
 import type { PlaceView } from './driver.ts'

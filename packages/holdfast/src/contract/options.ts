@@ -75,7 +75,10 @@ export interface HoldfastOptions extends LockOptions {
    * How many events of its locks the instance remembers for `history()`. Default 0; true is 1 000; 1 to 100 000.
    */
   readonly history?: boolean | number
-  /** Write a small report into the store, for `holdfast why` and the console. Default false. See docs/events.md. */
+  /**
+   * Write a small report into the store, for `holdfast why` and the console. Default false. See
+   * docs/reference/events.md.
+   */
   readonly report?: boolean
   /** Clocks, timers and randomness, for tests. Default: the real ones. */
   readonly runtime?: Runtime

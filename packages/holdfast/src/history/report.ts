@@ -1,10 +1,14 @@
-/** What a process sees, written into the store for `holdfast why` and the console; docs/events.md has its form. */
+/**
+ * What a process sees, written into the store for `holdfast why` and the console; docs/reference/events.md has its
+ * form.
+ */
 import type { Core } from '../acquire/core.ts'
 import { diagnostics } from '../contract/events.ts'
 import { UsageError } from '../contract/errors.ts'
 import type { Cancel } from '../contract/runtime.ts'
 import type { PlaceView } from '../contract/driver.ts'
 import { StoreCell } from '../kit/cell.ts'
+import { LimiterCounts, type ReportedLimiter } from '../kit/limiter/counts.ts'
 import { entryOf, hearLocks, type HistoryKind } from './history.ts'
 
 /** Somebody who holds what another waits for. */
@@ -37,6 +41,7 @@ export interface Report extends Blocker {
     readonly blockedBy: readonly Blocker[] | null
   }[]
   readonly holds: readonly { readonly lock: string; readonly token: string; readonly sinceMs: number }[]
+  readonly limiters: readonly ReportedLimiter[]
   readonly recent: readonly ReportedEvent[]
   readonly totals: Readonly<Record<string, number>>
   readonly omitted: number
@@ -58,6 +63,8 @@ const LIST_TTL_MS = 600_000
 const REPORTERS_MAX = 256
 const ITEMS_MAX = 32
 const RECENT_MAX = 64
+/** Limiters, and keys of each. */
+const LIMITERS_MAX = 8
 const BYTES_MAX = 8_192
 /** A wait that has lasted so long is worth a look at who holds; at most so many looks for one report. */
 const LONG_WAIT_MS = 1_000
@@ -78,6 +85,10 @@ export class Reporting {
   readonly #cell: StoreCell<Report>
   readonly #list: StoreCell<Record<string, Reporter>>
   readonly #stopHearing: () => void
+  /** What this process asks of its limiters. */
+  readonly limiters: LimiterCounts = new LimiterCounts(() => {
+    this.#isChanged = true
+  })
   readonly #waits = new Map<number, Wait>()
   readonly #holds = new Map<string, { lock: string; token: string; sinceMs: number; count: number }>()
   readonly #recent: ReportedEvent[] = []
@@ -188,35 +199,29 @@ export class Reporting {
     }
   }
 
+  /** As much as fits: of every list the same number is left out, and in the end all of it. */
   #make(): Report {
     const [waits, holds] = [[...this.#waits.values()], [...this.#holds.values()]]
-    let left = 0
-    for (;;) {
-      const recent = this.#recent.slice(left)
+    for (let left = 0; ; left++) {
+      const isLast = left >= RECENT_MAX
+      const most = (max: number): number => (isLast ? 0 : Math.max(1, max - left))
       const report: Report = {
         v: 1,
         id: this.#id,
         ...this.#who,
         startedMs: this.#startedMs,
         atMs: this.#core.runtime.wallNow(),
-        waits: waits
-          .slice(0, Math.max(1, ITEMS_MAX - left))
-          .map(({ lock, sinceMs, blockedBy }) => ({ lock, sinceMs, blockedBy })),
-        holds: holds
-          .slice(0, Math.max(1, ITEMS_MAX - left))
-          .map(({ lock, token, sinceMs }) => ({ lock, token, sinceMs })),
-        recent,
+        waits: waits.slice(0, most(ITEMS_MAX)).map(({ lock, sinceMs, blockedBy }) => ({ lock, sinceMs, blockedBy })),
+        holds: holds.slice(0, most(ITEMS_MAX)).map(({ lock, token, sinceMs }) => ({ lock, token, sinceMs })),
+        limiters: this.limiters.report(most(LIMITERS_MAX), most(LIMITERS_MAX)),
+        recent: this.#recent.slice(left),
         totals: this.#totals,
         omitted: left,
       }
-      if (Buffer.byteLength(JSON.stringify(report)) <= BYTES_MAX || left >= RECENT_MAX)
-        return omitting(report, waits, holds)
-      left++
+      if (isLast || Buffer.byteLength(JSON.stringify(report)) <= BYTES_MAX) {
+        const cut = waits.length - report.waits.length + holds.length - report.holds.length
+        return { ...report, omitted: left + cut + this.limiters.used - report.limiters.length }
+      }
     }
   }
-}
-
-function omitting(report: Report, waits: readonly unknown[], holds: readonly unknown[]): Report {
-  const cut = waits.length - report.waits.length + holds.length - report.holds.length
-  return { ...report, omitted: report.omitted + cut }
 }

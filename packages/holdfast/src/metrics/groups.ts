@@ -18,7 +18,6 @@ export interface GroupOptions {
 export const GROUP_KEYS: readonly string[] = ['groupOf', 'groupsMax']
 
 const GROUPS_MAX = 100
-const NAMES_MAX = 1_024
 const GROUP_LENGTH_MAX = 128
 const OTHER = 'other'
 const IDS = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b(?=[a-f]*\d)[0-9a-f]{16,}\b|\d+/gi
@@ -32,8 +31,6 @@ export class Groups {
   readonly #groupOf: (name: string) => string
   readonly #groupsMax: number
   readonly #groups = new Set<string>()
-  /** What was worked out before; forgotten as a whole when it is full. */
-  readonly #known = new Map<string, string>()
 
   constructor({ groupOf, groupsMax }: GroupOptions) {
     this.#groupOf = groupOf === undefined ? defaultGroup : checkFunction('groupOf', groupOf)
@@ -41,12 +38,7 @@ export class Groups {
   }
 
   of(name: string): string {
-    const known = this.#known.get(name)
-    if (known !== undefined) return known
-    if (this.#known.size >= NAMES_MAX) this.#known.clear()
-    const group = this.#admit(this.#make(name))
-    this.#known.set(name, group)
-    return group
+    return this.#admit(this.#make(name))
   }
 
   #make(name: string): string {

@@ -1,14 +1,20 @@
 /** Turns events into measurements, whoever keeps these. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import type { AcquiredEvent, Events, GoneEvent, LockEvent } from '../contract/events.ts'
+import type { Events, LockEvent } from '../contract/events.ts'
 import type { Groups } from './groups.ts'
 import type { InstrumentKey } from './instruments.ts'
 
-export type Labels = Readonly<Record<string, string>>
+export type Labels = { readonly [name: string]: string }
 
-/** Who keeps measurements. A histogram is given seconds, a counter and a gauge what is to be added. */
+/** Takes one measurement: of a histogram seconds, of a counter and a gauge what is to be added. */
+export type Recorder = (value: number) => void
+
+/**
+ * Who keeps measurements. A series is asked for once, and is then only called: to find it anew for each event would
+ * cost more than the lock itself.
+ */
 export interface Sink {
-  record(instrument: InstrumentKey, value: number, labels: Labels): void
+  series(instrument: InstrumentKey, labels: Labels): Recorder
 }
 
 /** Hears an event until stopped. */
@@ -18,51 +24,135 @@ export function hear<K extends keyof Events>(event: K, listener: (told: Events[K
   return () => void unsubscribe(`holdfast:${event}`, heard)
 }
 
+const NAMES_MAX = 8_192
 const OUTCOMES = ['refused', 'timed-out', 'aborted', 'failed'] as const
+
+/** The series of one group of locks on one kind of store; each is made when it is needed first. */
+class GroupSeries {
+  readonly #sink: Sink
+  readonly #labels: Labels
+  readonly #made = new Map<string, Recorder>()
+  // Those of a lock that is free, which is asked for the most: without a look into the map.
+  #acquired: Recorder | null = null
+  #held: Recorder | null = null
+  #released: Recorder | null = null
+
+  constructor(sink: Sink, lock: string, store: string) {
+    this.#sink = sink
+    this.#labels = { lock, store }
+  }
+
+  acquired(waitedMs: number): void {
+    this.#acquired ??= this.#make('wait', { outcome: 'acquired' })
+    this.#held ??= this.#make('held', {})
+    this.#acquired(waitedMs / 1e3)
+    this.#held(1)
+  }
+
+  released(heldMs: number): void {
+    this.#held ??= this.#make('held', {})
+    this.#released ??= this.#make('hold', { end: 'released' })
+    this.#held(-1)
+    this.#released(heldMs / 1e3)
+  }
+
+  lost(heldMs: number, reason: string): void {
+    this.#held ??= this.#make('held', {})
+    this.#held(-1)
+    this.#find('hold', 'end', 'lost')(heldMs / 1e3)
+    this.#find('lost', 'reason', reason)(1)
+  }
+
+  gone(waitedMs: number, outcome: string): void {
+    this.#find('wait', 'outcome', outcome)(waitedMs / 1e3)
+  }
+
+  handedOver(where: string): void {
+    this.#find('handovers', 'where', where)(1)
+  }
+
+  add(gauge: 'waiting' | 'leader', count: 1 | -1): void {
+    this.#find(gauge, '', '')(count)
+  }
+
+  #find(instrument: InstrumentKey, label: string, value: string): Recorder {
+    const key = `${instrument} ${value}`
+    let record = this.#made.get(key)
+    if (record === undefined) {
+      record = this.#make(instrument, label === '' ? {} : { [label]: value })
+      this.#made.set(key, record)
+    }
+    return record
+  }
+
+  #make(instrument: InstrumentKey, labels: Labels): Recorder {
+    return this.#sink.series(instrument, { ...this.#labels, ...labels })
+  }
+}
+
+/** The series of a lock, by its name. */
+function seriesOfLocks(sink: Sink, groups: Groups): (told: LockEvent) => GroupSeries {
+  const byStore = new Map<string, { byName: Map<string, GroupSeries>; byGroup: Map<string, GroupSeries> }>()
+  return ({ lock, store }) => {
+    let known = byStore.get(store)
+    if (known === undefined) byStore.set(store, (known = { byName: new Map(), byGroup: new Map() }))
+    const { byName, byGroup } = known
+    const found = byName.get(lock)
+    if (found !== undefined) return found
+    const group = groups.of(lock)
+    let series = byGroup.get(group)
+    if (series === undefined) byGroup.set(group, (series = new GroupSeries(sink, group, store)))
+    // Names are as many as users have; forgotten as a whole when there are too many.
+    if (byName.size >= NAMES_MAX) byName.clear()
+    byName.set(lock, series)
+    return series
+  }
+}
 
 /** Measures all instances of this process until stopped. */
 export function measure(sink: Sink, groups: Groups): () => void {
   /** The requests that wait now, so that each is counted out of the gauge that it was counted into. */
-  const waiting = new Map<number, Labels>()
-  const lockOf = ({ lock, store }: LockEvent): Labels => ({ lock: groups.of(lock), store })
-  const ended = (told: GoneEvent | AcquiredEvent, outcome: string): void => {
-    const { lock, store } = lockOf(told) as { lock: string; store: string }
-    sink.record('wait', told.waitedMs / 1e3, { lock, store, outcome })
-    const waited = waiting.get(told.request)
-    if (waited === undefined) return
-    waiting.delete(told.request)
-    sink.record('waiting', -1, waited)
-    if ('by' in told) sink.record('handovers', 1, { lock, store, where: told.by })
+  const waiting = new Map<number, GroupSeries>()
+  const seriesOf = seriesOfLocks(sink, groups)
+  /** Whether the request has waited. */
+  const endWait = (request: number): boolean => {
+    const waited = waiting.get(request)
+    if (waited === undefined) return false
+    waiting.delete(request)
+    waited.add('waiting', -1)
+    return true
   }
+  const renewals = new Map<string, Recorder>()
   const stops = [
     hear('waiting', (told) => {
       if (waiting.has(told.request)) return
-      const labels = lockOf(told)
-      waiting.set(told.request, labels)
-      sink.record('waiting', 1, labels)
+      const series = seriesOf(told)
+      waiting.set(told.request, series)
+      series.add('waiting', 1)
     }),
     hear('acquired', (told) => {
-      ended(told, 'acquired')
-      sink.record('held', 1, lockOf(told))
+      const series = seriesOf(told)
+      series.acquired(told.waitedMs)
+      if (waiting.size > 0 && endWait(told.request)) series.handedOver(told.by)
     }),
-    ...OUTCOMES.map((outcome) => hear(outcome, (told) => ended(told, outcome))),
-    hear('released', (told) => {
-      const labels = lockOf(told)
-      sink.record('held', -1, labels)
-      sink.record('hold', told.heldMs / 1e3, { ...labels, end: 'released' })
-    }),
-    hear('lost', (told) => {
-      const labels = lockOf(told)
-      sink.record('held', -1, labels)
-      sink.record('hold', told.heldMs / 1e3, { ...labels, end: 'lost' })
-      sink.record('lost', 1, { ...labels, reason: told.cause })
-    }),
-    hear('renewed', ({ store, durationMs, error }) =>
-      sink.record('renewal', durationMs / 1e3, { store, outcome: error === undefined ? 'renewed' : 'failed' }),
+    ...OUTCOMES.map((outcome) =>
+      hear(outcome, (told) => {
+        seriesOf(told).gone(told.waitedMs, outcome)
+        endWait(told.request)
+      }),
     ),
-    hear('elected', (told) => sink.record('leader', 1, lockOf(told))),
-    hear('resigned', (told) => sink.record('leader', -1, lockOf(told))),
-    hear('fence-refused', ({ lock }) => sink.record('refused', 1, { lock: groups.of(lock) })),
+    hear('released', (told) => seriesOf(told).released(told.heldMs)),
+    hear('lost', (told) => seriesOf(told).lost(told.heldMs, told.cause)),
+    hear('renewed', ({ store, durationMs, error }) => {
+      const outcome = error === undefined ? 'renewed' : 'failed'
+      const key = `${store} ${outcome}`
+      let record = renewals.get(key)
+      if (record === undefined) renewals.set(key, (record = sink.series('renewal', { store, outcome })))
+      record(durationMs / 1e3)
+    }),
+    hear('elected', (told) => seriesOf(told).add('leader', 1)),
+    hear('resigned', (told) => seriesOf(told).add('leader', -1)),
+    hear('fence-refused', ({ lock }) => sink.series('refused', { lock: groups.of(lock) })(1)),
   ]
   return () => {
     for (const stop of stops.splice(0)) stop()

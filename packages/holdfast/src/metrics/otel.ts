@@ -1,16 +1,18 @@
 /** `holdfast/otel`: metrics and traces of this process by OpenTelemetry. */
 import {
   type Attributes,
+  type Histogram,
   metrics,
   type Meter,
   type MeterProvider,
+  type ObservableResult,
   trace,
   type TracerProvider,
 } from '@opentelemetry/api'
 import { checkBoolean, checkKeys, checkSpan } from '../contract/check.ts'
 import { GROUP_KEYS, type GroupOptions, Groups } from './groups.ts'
 import { BUCKETS_S, INSTRUMENTS, type Instrument, type InstrumentKey } from './instruments.ts'
-import { measure, type Sink } from './measure.ts'
+import { type Labels, measure, type Recorder, type Sink } from './measure.ts'
 import { traceWaits } from './wait-spans.ts'
 
 export type { GroupOptions } from './groups.ts'
@@ -41,28 +43,70 @@ export function instrumentHoldfast(options: OtelOptions = {}): () => void {
   checkSpan('blockedByAfterMs', afterMs)
   const hasSpans = checkBoolean('spans', given.spans ?? true)
   const groups = new Groups(given)
-  const stops = [measure(meterSink((given.meterProvider ?? metrics).getMeter(SCOPE)), groups)]
+  const sink = new MeterSink((given.meterProvider ?? metrics).getMeter(SCOPE))
+  const stops = [measure(sink, groups), () => sink.stop()]
   if (hasSpans) stops.push(traceWaits((given.tracerProvider ?? trace).getTracer(SCOPE), groups, afterMs))
   return () => {
     for (const stop of stops.splice(0)) stop()
   }
 }
 
-function meterSink(meter: Meter): Sink {
-  const made = Object.fromEntries(
-    Object.entries(INSTRUMENTS).map(([key, instrument]) => [key, recorder(meter, instrument)]),
-  ) as Record<InstrumentKey, (value: number, attributes: Attributes) => void>
-  return { record: (instrument, value, labels) => made[instrument](value, labels) }
+/** A series that is summed here and read by the SDK when it exports. */
+interface Sum {
+  readonly attributes: Attributes
+  value: number
 }
 
-function recorder(meter: Meter, { name, kind, unit, help }: Instrument): (value: number, to: Attributes) => void {
-  const description = help
-  if (kind === 'histogram') {
-    const advice = { explicitBucketBoundaries: [...BUCKETS_S] }
-    const histogram = meter.createHistogram(name, { description, unit, advice })
-    return (value, to) => histogram.record(value, to)
+/**
+ * What is counted is summed here, and the SDK asks for it: to tell it each step would cost more than the lock itself,
+ * since the SDK finds the series by hashing its attributes each time. A histogram can't be asked for.
+ */
+class MeterSink implements Sink {
+  readonly #meter: Meter
+  readonly #histograms = new Map<InstrumentKey, Histogram>()
+  readonly #sums = new Map<InstrumentKey, Sum[]>()
+  readonly #stops: (() => void)[] = []
+
+  constructor(meter: Meter) {
+    this.#meter = meter
+    for (const [key, instrument] of Object.entries(INSTRUMENTS) as [InstrumentKey, Instrument][]) {
+      if (instrument.kind === 'histogram') this.#addHistogram(key, instrument)
+      else this.#addSum(key, instrument)
+    }
   }
-  const sum =
-    kind === 'counter' ? meter.createCounter(name, { description }) : meter.createUpDownCounter(name, { description })
-  return (value, to) => sum.add(value, to)
+
+  series(key: InstrumentKey, labels: Labels): Recorder {
+    const histogram = this.#histograms.get(key)
+    if (histogram !== undefined) return (value) => histogram.record(value, labels)
+    const sums = this.#sums.get(key) as Sum[]
+    const same = sums.find(({ attributes }) => Object.keys(labels).every((name) => attributes[name] === labels[name]))
+    const sum: Sum = same ?? { attributes: labels, value: 0 }
+    if (same === undefined) sums.push(sum)
+    return (value) => {
+      sum.value += value
+    }
+  }
+
+  stop(): void {
+    for (const stop of this.#stops.splice(0)) stop()
+  }
+
+  #addHistogram(key: InstrumentKey, { name, unit, help: description }: Instrument): void {
+    const advice = { explicitBucketBoundaries: [...BUCKETS_S] }
+    this.#histograms.set(key, this.#meter.createHistogram(name, { description, unit, advice }))
+  }
+
+  #addSum(key: InstrumentKey, { name, kind, help: description }: Instrument): void {
+    const sums: Sum[] = []
+    this.#sums.set(key, sums)
+    const counter =
+      kind === 'counter'
+        ? this.#meter.createObservableCounter(name, { description })
+        : this.#meter.createObservableUpDownCounter(name, { description })
+    const observe = (result: ObservableResult): void => {
+      for (const { value, attributes } of sums) result.observe(value, attributes)
+    }
+    counter.addCallback(observe)
+    this.#stops.push(() => counter.removeCallback(observe))
+  }
 }

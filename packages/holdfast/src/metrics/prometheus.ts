@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { checkKeys } from '../contract/check.ts'
 import { GROUP_KEYS, type GroupOptions, Groups } from './groups.ts'
 import { BUCKETS_S, INSTRUMENTS, type Instrument, type InstrumentKey } from './instruments.ts'
-import { type Labels, measure } from './measure.ts'
+import { type Labels, measure, type Recorder } from './measure.ts'
 
 export type { GroupOptions } from './groups.ts'
 
@@ -47,17 +47,20 @@ export function prometheusMetrics(options: PrometheusOptions = {}): PrometheusMe
 class Registry {
   readonly #series = new Map<InstrumentKey, Map<string, Series>>()
 
-  record(key: InstrumentKey, value: number, labels: Labels): void {
-    const { kind } = INSTRUMENTS[key]
-    const series = this.#find(key, labels, kind === 'histogram')
-    if (series.counts !== null) {
-      const at = BUCKETS_S.findIndex((bound) => value <= bound)
-      const bucket = at < 0 ? BUCKETS_S.length : at
-      series.counts[bucket] = (series.counts[bucket] ?? 0) + 1
-      series.value += value
-    } else {
+  series(key: InstrumentKey, labels: Labels): Recorder {
+    const series = this.#find(key, labels, INSTRUMENTS[key].kind === 'histogram')
+    const { counts } = series
+    if (counts === null) {
       // What was held before the measuring began ends unseen: a gauge does not go below zero for it.
-      series.value = Math.max(0, series.value + value)
+      return (value) => {
+        series.value = Math.max(0, series.value + value)
+      }
+    }
+    return (value) => {
+      let bucket = 0
+      while (bucket < BUCKETS_S.length && value > (BUCKETS_S[bucket] as number)) bucket++
+      counts[bucket] = (counts[bucket] as number) + 1
+      series.value += value
     }
   }
 

@@ -6,17 +6,17 @@ import { memory } from '../../src/stores/memory/index.ts'
 import { FaultyDriver } from '../../conformance/faulty.ts'
 import { ManualRuntime } from '../manual-runtime.ts'
 
-async function setUp() {
+async function setUp({ label = 'web' } = {}) {
   const runtime = new ManualRuntime()
   const swaps = { count: 0 }
   const before = (_call: number, method: string): void => {
     if (method === 'swap') swaps.count++
   }
-  const hf = await holdfast(new FaultyDriver(memory({ runtime }), { before }), { runtime, report: true, label: 'web' })
+  const hf = await holdfast(new FaultyDriver(memory({ runtime }), { before }), { runtime, report: true, label })
   const read = async (): Promise<Report> => {
     const { value: list = {} } = await hf.cell<Record<string, Reporter>>(REPORTS_KEY).read()
     const [id = ''] = Object.keys(list)
-    expect(list[id]).toMatchObject({ host: 'manual', pid: 1, label: 'web' })
+    expect(list[id]).toMatchObject({ host: 'manual', pid: 1, label })
     const { value } = await hf.cell<Report>(reportKey(id)).read()
     return value as Report
   }
@@ -65,6 +65,51 @@ test('a thousand locks make a report of 8 kB at most, and no more writes', async
   // 20 s, one write every 2 s.
   expect(swaps.count).toBeLessThanOrEqual(11)
   for (const held of helds) await held.release()
+  await hf.close()
+})
+
+test('limiters: what was asked, what was refused, and for which keys', async () => {
+  const { runtime, hf, read } = await setUp()
+  const limiter = hf.limiter('api', { limit: 2, perMs: 60_000 })
+  for (const key of ['alice', 'alice', 'alice', 'bob']) await limiter.take(key)
+  await hf.limiter('api', { limit: 2, perMs: 60_000 }).take('carol')
+  hf.limiter('unused', { limit: 1, perMs: 1_000 })
+  await runtime.pass(3_000)
+  expect(await read()).toMatchObject({
+    limiters: [
+      { name: 'api', limit: 2, perMs: 60_000, burst: 2, allowed: 4, refused: 1, keys: ['alice', 'carol', 'bob'] },
+    ],
+    omitted: 0,
+  })
+  // More limiters and keys than are reported.
+  for (let i = 0; i < 40; i++) {
+    const one = hf.limiter(`limiter-${i}`, { limit: 1_000, perMs: 1_000 })
+    for (let k = 0; k < 100; k++) await one.take(`key-${k}`)
+  }
+  await runtime.pass(3_000)
+  const { limiters, omitted } = await read()
+  expect(limiters.length).toBeLessThanOrEqual(8)
+  for (const { keys } of limiters) expect(keys.length).toBeLessThanOrEqual(8)
+  expect(limiters[0]?.keys[0]).toBe('key-99')
+  expect(omitted).toBeGreaterThanOrEqual(23)
+  await hf.close()
+})
+
+test('the longest names there can be, each letter written as six, fit as well', async () => {
+  const { runtime, hf, read } = await setUp({ label: '\u0001'.repeat(150) })
+  const name = (i: number): string => '\u0001'.repeat(508) + String(i).padStart(4, '0')
+  const helds = await Promise.all(Array.from({ length: 40 }, (_, i) => hf.mutex(name(i)).acquire()))
+  const waiting = Array.from({ length: 40 }, (_, i) => hf.mutex(name(i)).acquire())
+  const limiter = hf.limiter('\u0001'.repeat(200), { limit: 1, perMs: 1_000 })
+  for (let i = 0; i < 20; i++) await limiter.take('\u0001'.repeat(250) + String(i))
+  // Long enough that each wait has been looked at, and says who blocks it.
+  await runtime.pass(30_000)
+  const report = await read()
+  expect(Buffer.byteLength(JSON.stringify(report))).toBeLessThanOrEqual(8_192)
+  expect(report.totals).toMatchObject({ acquired: 40, waiting: 40 })
+  expect(report.omitted).toBeGreaterThan(70)
+  for (const held of helds) await held.release()
+  for (const one of waiting) await (await one).release()
   await hf.close()
 })
 

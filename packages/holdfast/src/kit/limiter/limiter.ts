@@ -7,6 +7,7 @@ import type { Demand, Taken } from '../../contract/driver.ts'
 import type { Closers } from '../closers.ts'
 import { pause } from '../pause.ts'
 import { CellBuckets } from './cell-buckets.ts'
+import type { LimiterCount } from './counts.ts'
 import { checkCost, type LimiterSettings, resolveTake, type TakeOptions } from './options.ts'
 import { Reserves } from './reserves.ts'
 import { SerialTakes } from './serial.ts'
@@ -66,14 +67,17 @@ export class StoreLimiter implements Limiter {
   readonly #reserves: Reserves | null
   readonly #turns: SerialTakes
   readonly #names = new Map<string, string>()
+  /** null: this process does not report. */
+  readonly #count: LimiterCount | null
   #downUntilMs = Number.NEGATIVE_INFINITY
 
-  constructor(core: Core, name: string, settings: LimiterSettings, closers: Closers) {
+  constructor(core: Core, name: string, settings: LimiterSettings, closers: Closers, count: LimiterCount | null) {
     const { driver, runtime } = core
     this.name = name
     this.#core = core
     this.#settings = settings
     this.#closers = closers
+    this.#count = count
     const { unit, drain } = settings.demand
     // A bucket counts in units of its own rate: another rate is another bucket. The length keeps names and keys apart.
     this.#prefix = `holdfast/limit/${unit}/${drain}/${name.length}/${name}/`
@@ -106,7 +110,8 @@ export class StoreLimiter implements Limiter {
     try {
       if (cost !== 1) checkCost(cost, this.#settings.burst)
       const outcome = this.#try(this.#keyOf(key), cost)
-      return channels.limited.hasSubscribers ? outcome.then((told) => this.#tell(key, told)) : outcome
+      const isHeard = channels.limited.hasSubscribers || this.#count !== null
+      return isHeard ? outcome.then((told) => this.#tell(key, told)) : outcome
     } catch (error) {
       return Promise.reject(error)
     }
@@ -212,6 +217,7 @@ export class StoreLimiter implements Limiter {
   }
 
   #tell(key: string, outcome: Outcome): Outcome {
+    this.#count?.add(key, outcome.allowed)
     if (!outcome.allowed && channels.limited.hasSubscribers) {
       const { retryAfterMs: retryMs, shut } = outcome
       channels.limited.publish({ ...this.#core.source, limiter: this.name, key, retryMs, shut })

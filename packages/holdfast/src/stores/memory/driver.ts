@@ -71,6 +71,7 @@ export class MemoryDriver implements Driver {
   readonly #hub: SharedLines
   readonly #runtime: Pick<Runtime, 'now' | 'wallNow'>
 
+  /** @internal */
   constructor(hub: SharedLines, runtime: Pick<Runtime, 'now' | 'wallNow'>) {
     this.#hub = hub
     this.#runtime = runtime

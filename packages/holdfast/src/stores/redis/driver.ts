@@ -65,6 +65,7 @@ export class RedisDriver implements Driver {
   #lastWish: readonly Argument[] = []
   #closing: Promise<void> | null = null
 
+  /** @internal */
   constructor(transport: Transport, settings: Settings) {
     this.#transport = transport
     this.#lines = new ScriptBatch(transport, true)

@@ -56,6 +56,7 @@ export class RedlockDriver implements Driver {
   #closing: Promise<void> | null = null
   #entered = 0
 
+  /** @internal */
   constructor(wires: readonly Wire[], settings: Settings, runtime: Runtime) {
     const marker = `${settings.prefix}:redlock`
     const id = runtime.randomId().slice(0, 16)

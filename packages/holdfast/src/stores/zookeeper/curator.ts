@@ -9,7 +9,10 @@ import { REVOKE } from './node-data.ts'
 
 const PLACE = /^_c_([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})-lock-(-?\d{10,})$/
 const UNPROTECTED = /^lock-(-?\d{10,})$/
-/** The Lock of kazoo, the Python client: it waits for us if it is told of our names, see docs/stores/zookeeper.md. */
+/**
+ * The Lock of kazoo, the Python client: it waits for us if it is told of our names, see
+ * docs/reference/stores/zookeeper.md.
+ */
 const KAZOO = /^([0-9a-f]{32})__lock__(-?\d{10,})$/
 
 /** `<line>/_c_<id as a UUID>-lock-<number>`; the line's name is the path that Curator was given. */

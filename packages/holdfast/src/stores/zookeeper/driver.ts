@@ -64,6 +64,7 @@ export class ZookeeperDriver implements Driver {
   readonly #tombstones = new Tombstones<{ readonly unanswered: boolean }>()
   #closing: Promise<void> | null = null
 
+  /** @internal */
   constructor(parts: DriverParts) {
     this.#parts = parts
     this.#parents = new ParentNodes(parts.acl, parts.layout.containers)

@@ -9,7 +9,7 @@ export function entry(line: string, over: Partial<Entry> = {}): Entry {
   return { line, id: randomBytes(16).toString('hex'), weight: 1, capacity: 1, ttlMs: 10_000, data, ...over }
 }
 
-export function urlOf(servers: readonly Server[]): string {
+export function urlOf(servers: readonly Pick<Server, 'port'>[]): string {
   return `redlock://${servers.map(({ port }) => `127.0.0.1:${port}`).join(',')}`
 }
 
