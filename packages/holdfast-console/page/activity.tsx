@@ -1,10 +1,11 @@
 /** Beside the list: deadlocks, what went on over time, what was lost, elections, jobs, limiters. */
 import type { ComponentChildren, JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
-import type { Happening, JobView, LimiterView, Point, Row } from '../src/wire.ts'
+import type { Happening, JobView, Point, Row } from '../src/wire.ts'
 import { Chart } from './chart.tsx'
 import { Circle, LockLink } from './circle.tsx'
 import { Lease } from './lease.tsx'
+import { Limits } from './limits.tsx'
 import { model, nowMs, useTick } from './model.ts'
 import { clock, count, Name, span } from './text.tsx'
 
@@ -60,12 +61,8 @@ export function Activity({ version }: { readonly version: number }): JSX.Element
         </Panel>
       )}
       {(head?.limiters ?? []).length === 0 ? null : (
-        <Panel title="Limiters">
-          <ul class="list">
-            {head?.limiters.map((limiter) => (
-              <Limit key={`${limiter.name} ${limiter.key}`} limiter={limiter} />
-            ))}
-          </ul>
+        <Panel title={count(head?.limiters.length ?? 0, 'limited key')}>
+          <Limits limiters={head?.limiters ?? []} />
         </Panel>
       )}
     </aside>
@@ -156,7 +153,7 @@ function Election({ row }: { readonly row: Row }): JSX.Element {
 }
 
 function Job({ job }: { readonly job: JobView }): JSX.Element {
-  const { name, startedMs, endedMs, ok, who } = job
+  const { name, startedMs, endedMs, ok, who, runs } = job
   const tone = ok === null ? '' : ok ? 'good' : 'bad'
   return (
     <li class="pair">
@@ -165,36 +162,17 @@ function Job({ job }: { readonly job: JobView }): JSX.Element {
         <small>
           {span(nowMs() - startedMs)} ago on <Name text={who} />
         </small>
+        {runs.length < 2 ? null : (
+          <span class="runs" role="img" aria-label={`the last runs, the oldest first: ${runs.join(', ')}`}>
+            {runs.map((end, i) => (
+              <i key={i} class={end} title={end} />
+            ))}
+          </span>
+        )}
       </span>
       <span class="end">
         <span class={`tag ${tone}`}>{ok === null ? 'running, or died' : ok ? 'ok' : 'failed'}</span>
         <small>{endedMs === null ? '' : `took ${span(endedMs - startedMs)}`}</small>
-      </span>
-    </li>
-  )
-}
-
-function Limit({ limiter }: { readonly limiter: LimiterView }): JSX.Element {
-  const { name, key, limit, perMs, burst, remaining, retryMs, shut } = limiter
-  return (
-    <li class="pair">
-      <span>
-        <Name text={name} /> <span class="muted">·</span> <Name text={key} />
-        <small>
-          {limit.toLocaleString('en')} in {span(perMs)}
-        </small>
-      </span>
-      <span class="end">
-        {shut ? (
-          <span class="tag bad">shut, {span(retryMs)}</span>
-        ) : (
-          <>
-            <meter min={0} max={burst} low={burst / 5} value={remaining} aria-label={`${remaining} of ${burst} left`} />
-            <small>
-              {remaining.toLocaleString('en')} of {burst.toLocaleString('en')} left
-            </small>
-          </>
-        )}
       </span>
     </li>
   )

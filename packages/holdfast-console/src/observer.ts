@@ -5,7 +5,8 @@ import type { Holdfast, LineView } from 'holdfast'
 import { formatDuration } from 'holdfast/internal'
 import { changesOf } from './changes.ts'
 import { Circles } from './circles.ts'
-import { Kit } from './kit.ts'
+import { Jobs } from './jobs.ts'
+import { Limiters } from './limiters.ts'
 import { type Lock, lockOf, rowOf, who } from './lock.ts'
 import type { ConsoleSettings } from './options.ts'
 import { Past } from './past.ts'
@@ -37,7 +38,8 @@ export interface Look {
 export class Observer {
   readonly #hf: Holdfast
   readonly #settings: ConsoleSettings
-  readonly #kit: Kit
+  readonly #jobRuns: Jobs
+  readonly #limits: Limiters
   readonly #reports: Reports
   readonly #circles = new Circles()
   readonly #past = new Past()
@@ -63,7 +65,8 @@ export class Observer {
   constructor(hf: Holdfast, settings: ConsoleSettings, tell: (look: Look) => void) {
     this.#hf = hf
     this.#settings = settings
-    this.#kit = new Kit(hf, settings.limiters)
+    this.#jobRuns = new Jobs(hf)
+    this.#limits = new Limiters(hf, settings.limiters, settings.prefix)
     this.#reports = new Reports(hf)
     this.#tell = tell
     this.#everyMs = settings.pollMs
@@ -117,13 +120,14 @@ export class Observer {
     try {
       const lines: LineView[] = []
       for await (const line of this.#hf.list({ prefix: this.#settings.prefix })) lines.push(line)
-      this.#jobs = await this.#kit.jobs()
-      this.#limiters = await this.#kit.limiters()
+      this.#jobs = await this.#jobRuns.look()
       const reported = await this.#reports.next()
+      this.#limits.hear(this.#reports.limiters())
+      this.#limiters = await this.#limits.look()
       if (this.#isClosed) return
       // A look that had to wait for the store to come up says nothing of what looks cost.
       const slowMs = this.#state === 'up' ? (performance.now() - began) / DUTY : 0
-      const manyMs = lines.length * PER_LOCK_MS + this.#kit.size * PER_LIMITER_MS
+      const manyMs = lines.length * PER_LOCK_MS + this.#limits.cost * PER_LIMITER_MS
       this.#everyMs = Math.round(Math.max(this.#settings.pollMs + manyMs, slowMs))
       for (const one of reported) this.#hear(one)
       this.#see(lines, Date.now())

@@ -49,7 +49,7 @@ export interface ConsoleOptions {
     /** Gets one line for each change, also for each that was refused. */
     readonly audit: (line: AuditLine) => void
   }
-  /** Limiters to show. Default: none; a store does not say which there are. */
+  /** Limiters to show beside those that processes report. Default: none; a store does not say which there are. */
   readonly limiters?: readonly WatchedLimiter[]
 }
 

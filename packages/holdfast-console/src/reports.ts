@@ -4,12 +4,15 @@
  * turn.
  */
 import { type Holdfast, UnsupportedError } from 'holdfast'
+import { rateOf, type SeenLimiter } from './limiters.ts'
 
 /** The list of those that report: `{ [id]: … }`. */
 const LIST_KEY = 'holdfast/reports'
 const REPORT_KEY = 'holdfast/report/'
 /** Looks between two readings of the list. */
 const LIST_EVERY = 10
+/** Of one limiter, of all processes together. */
+const KEYS_MAX = 32
 
 /** An event of a process, as far as the console uses it. */
 export interface Reported {
@@ -31,6 +34,8 @@ export class Reports {
   #isSupported = true
   /** Up to which moment the events of a process are known. */
   #knownMs = new Map<string, number>()
+  /** The limiters of each process. */
+  readonly #limiters = new Map<string, readonly SeenLimiter[]>()
 
   constructor(hf: Holdfast) {
     this.#hf = hf
@@ -53,16 +58,36 @@ export class Reports {
     }
   }
 
+  /** Those of all processes that report, each limiter once. */
+  limiters(): SeenLimiter[] {
+    const sums = new Map<string, SeenLimiter>()
+    for (const one of [...this.#limiters.values()].flat()) {
+      const { allowed = 0, refused = 0, keys = [] } = sums.get(rateOf(one)) ?? {}
+      sums.set(rateOf(one), {
+        ...one,
+        allowed: allowed + one.allowed,
+        refused: refused + one.refused,
+        keys: [...new Set([...keys, ...one.keys])].slice(0, KEYS_MAX),
+      })
+    }
+    return [...sums.values()]
+  }
+
   async #list(): Promise<void> {
     const { value } = await this.#hf.cell<Readonly<Record<string, unknown>>>(LIST_KEY).read()
     this.#ids = Object.keys(isRecord(value) ? value : {}).filter((id) => /^[0-9a-f]{1,64}$/.test(id))
     this.#knownMs = new Map([...this.#knownMs].filter(([id]) => this.#ids.includes(id)))
+    for (const id of this.#limiters.keys()) if (!this.#ids.includes(id)) this.#limiters.delete(id)
   }
 
   async #read(id: string): Promise<Reported[]> {
     const { value } = await this.#hf.cell<unknown>(`${REPORT_KEY}${id}`).read()
     // Written by any version of Holdfast: what does not look like a report is none.
-    if (!isRecord(value) || !Array.isArray(value['recent'])) return []
+    if (!isRecord(value) || !Array.isArray(value['recent'])) {
+      this.#limiters.delete(id)
+      return []
+    }
+    this.#limiters.set(id, limitersIn(value['limiters']))
     const { label = '', host = '', pid = 0 } = value
     const who = label === '' ? `${String(host)}:${String(pid)}` : `${String(label)} (${String(host)}:${String(pid)})`
     const sinceMs = this.#knownMs.get(id) ?? Number.NEGATIVE_INFINITY
@@ -75,6 +100,18 @@ export class Reports {
     this.#knownMs.set(id, Math.max(sinceMs, ...fresh.map(({ atMs }) => atMs)))
     return fresh
   }
+}
+
+function limitersIn(value: unknown): SeenLimiter[] {
+  const all = Array.isArray(value) ? value.filter(isRecord) : []
+  return all.flatMap(({ name, keys, ...numbers }) => {
+    const given = ['limit', 'perMs', 'burst', 'allowed', 'refused'].map((key) => numbers[key])
+    const areNumbers = given.every((one) => typeof one === 'number' && Number.isFinite(one))
+    if (typeof name !== 'string' || !Array.isArray(keys) || !areNumbers) return []
+    const [limit, perMs, burst, allowed, refused] = given as [number, number, number, number, number]
+    const texts = keys.filter((key): key is string => typeof key === 'string')
+    return [{ name, limit, perMs, burst, allowed, refused, keys: texts }]
+  })
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -90,12 +90,17 @@ export interface CirclePart {
   readonly holds: readonly string[]
 }
 
+/** How a run of a job ended; `died`: the next one began, and this one had not said how it ended. */
+export type RunEnd = 'ok' | 'failed' | 'running' | 'died'
+
 export interface JobView {
   readonly name: string
   readonly startedMs: number
   readonly endedMs: number | null
   readonly ok: boolean | null
   readonly who: string
+  /** The last runs that the console has seen, the oldest first. */
+  readonly runs: readonly RunEnd[]
 }
 
 export interface LimiterView {
@@ -107,6 +112,11 @@ export interface LimiterView {
   readonly remaining: number
   readonly retryMs: number
   readonly shut: boolean
+  /** What processes that report have asked for, of all keys together; 0 when none reports. */
+  readonly allowed: number
+  readonly refused: number
+  /** When it was looked at: those that are reported are looked at in turn. */
+  readonly atMs: number
 }
 
 /** What is small, and told whole with every look. */

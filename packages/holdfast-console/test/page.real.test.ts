@@ -129,6 +129,34 @@ describe.skipIf(skipped('redis'))('the page', () => {
     await page.getByRole('heading', { name: 'Deadlock' }).waitFor({ state: 'detached' })
   })
 
+  test('lists limiters that processes report, with what is left, and jobs with their last runs', async () => {
+    await open()
+    await using user = await holdfast(server.url, { report: true, label: 'api' })
+    const limiter = user.limiter('api', { limit: 3, perMs: 3_600_000 })
+    for (const key of ['alice', 'alice', 'alice', 'alice', 'bob']) await limiter.take(key)
+    const key = (name: string) => page.locator('.limits li', { hasText: name })
+    await key('alice').getByText('0 of 3 left').waitFor()
+    await key('bob').getByText('2 of 3 left').waitFor()
+    await key('bob').getByText('5 asked, 1 refused').waitFor()
+    for (const name of ['c', 'd', 'e', '<b>f']) await limiter.take(name)
+    await key('<b>f').waitFor()
+    await page.getByLabel('Limiters or keys that begin with').fill('al')
+    await key('bob').waitFor({ state: 'detached' })
+    expect(await page.locator('.limits li').count()).toBe(1)
+
+    const job = user.job('nightly')
+    const runs = page.locator('.runs i')
+    const now = Date.now()
+    const options = { rerun: false, untilMs: now + 60_000, waitMs: 0 }
+    await job.attempt(now, options, () => 'done')
+    await page.getByText('nightly').waitFor()
+    const fail = (): never => {
+      throw new Error('no disk')
+    }
+    await job.attempt(now + 1, options, fail).catch(() => null)
+    await expect.poll(() => runs.evaluateAll((all) => all.map(({ className }) => className))).toEqual(['ok', 'failed'])
+  })
+
   test('says that the store is out of reach, and that it is back', async () => {
     await open()
     await page.getByText('Live · every').waitFor()
@@ -170,7 +198,8 @@ describe.skipIf(skipped('redis'))('the page', () => {
     await page.keyboard.press('ArrowDown')
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'keys:b' }).waitFor()
-    expect(await page.evaluate('document.activeElement?.tagName')).toBe('H1')
+    // The page moves the focus once the heading is drawn.
+    await expect.poll(() => page.evaluate('document.activeElement?.tagName')).toBe('H1')
     const isBreak = (): Promise<boolean> => page.evaluate('document.activeElement?.textContent === "Break …"')
     await page.getByRole('button', { name: 'Break …' }).waitFor()
     for (let i = 0; i < 5 && !(await isBreak()); i++) await page.keyboard.press('Tab')
