@@ -5,7 +5,7 @@ import type { Machine } from '../locks/machine.ts'
 import type { Rng } from '../locks/rng.ts'
 import type { Outcome } from '../locks/scenario.ts'
 import { Weather } from '../locks/weather.ts'
-import type { World } from '../locks/world.ts'
+import type { World } from '../../src/simulated/world.ts'
 import { type Client, Stage } from './stage.ts'
 
 const PER_MS = 1_000

@@ -7,7 +7,7 @@ import type { Rng } from '../locks/rng.ts'
 import type { Outcome } from '../locks/scenario.ts'
 import { Server } from '../locks/server.ts'
 import type { Fault, Weather } from '../locks/weather.ts'
-import { World } from '../locks/world.ts'
+import { World } from '../../src/simulated/world.ts'
 
 export interface Client {
   readonly machine: Machine

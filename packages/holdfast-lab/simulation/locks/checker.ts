@@ -3,7 +3,7 @@ import type { Handle } from '../../../holdfast/src/hold/handle.ts'
 import { usableMs } from '../../../holdfast/src/contract/validity.ts'
 import type { Machine } from './machine.ts'
 import type { Server } from './server.ts'
-import type { World } from './world.ts'
+import type { World } from '../../src/simulated/world.ts'
 
 export class Violation extends Error {}
 

@@ -19,7 +19,7 @@ import type { Answer } from '../../../holdfast/src/stores/memory/store.ts'
 import type { Machine } from './machine.ts'
 import type { Reply, Request, Server } from './server.ts'
 import type { Weather } from './weather.ts'
-import type { World } from './world.ts'
+import type { World } from '../../src/simulated/world.ts'
 
 export class Link implements Driver {
   readonly name = 'sim'

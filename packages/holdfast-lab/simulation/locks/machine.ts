@@ -1,7 +1,7 @@
 /** A simulated client machine: clocks of its own, and the ways in which it can fail. */
 import type { Runtime } from '../../../holdfast/src/contract/runtime.ts'
 import type { Rng } from './rng.ts'
-import type { World } from './world.ts'
+import type { World } from '../../src/simulated/world.ts'
 
 export class Machine {
   readonly name: string

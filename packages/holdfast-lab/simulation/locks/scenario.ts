@@ -8,7 +8,7 @@ import { Machine } from './machine.ts'
 import { Rng } from './rng.ts'
 import { Server } from './server.ts'
 import { type Fault, Weather } from './weather.ts'
-import { World } from './world.ts'
+import { World } from '../../src/simulated/world.ts'
 
 export interface Outcome {
   readonly seed: number

@@ -13,7 +13,7 @@ import { Buckets } from '../../../holdfast/src/stores/memory/buckets.ts'
 import type { MemoryPlace } from '../../../holdfast/src/stores/memory/line.ts'
 import { type Answer, MemoryStore, type StoreListener } from '../../../holdfast/src/stores/memory/store.ts'
 import { type Asked, Mirror } from '../../../holdfast/conformance/index.ts'
-import type { World } from './world.ts'
+import type { World } from '../../src/simulated/world.ts'
 
 export type Request =
   | { readonly kind: 'enter'; readonly entry: Entry; readonly wait: boolean }

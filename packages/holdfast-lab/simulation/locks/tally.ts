@@ -1,7 +1,7 @@
 /** What many runs saw, added up. */
 import type { Outcome } from './scenario.ts'
 import { printNote, readSeeds } from './seeds.ts'
-import type { World } from './world.ts'
+import type { World } from '../../src/simulated/world.ts'
 
 interface Found {
   readonly seed: number

@@ -12,7 +12,7 @@ import { Machine } from '../locks/machine.ts'
 import { Rng } from '../locks/rng.ts'
 import type { Outcome } from '../locks/scenario.ts'
 import { type Travel, Weather } from '../locks/weather.ts'
-import { World } from '../locks/world.ts'
+import { World } from '../../src/simulated/world.ts'
 import { crowdOf, found, Node } from './node.ts'
 import { SimWire } from './sim-wire.ts'
 

@@ -2,7 +2,7 @@
 import { readDeployment } from '../../../holdfast/src/stores/redlock/deployment.ts'
 import { Checker, type Record as Hold } from '../locks/checker.ts'
 import type { Server } from '../locks/server.ts'
-import type { World } from '../locks/world.ts'
+import type { World } from '../../src/simulated/world.ts'
 
 /** Judges exclusion and tokens. Losses are told to holders, and with servers that forget they are not needless. */
 export class Judge extends Checker {

@@ -11,7 +11,7 @@ import {
   writeDeployment,
 } from '../../../holdfast/src/stores/redlock/deployment.ts'
 import type { Rng } from '../locks/rng.ts'
-import type { World } from '../locks/world.ts'
+import type { World } from '../../src/simulated/world.ts'
 import { Model } from './model.ts'
 
 interface Subscriber {

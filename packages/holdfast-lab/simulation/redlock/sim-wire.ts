@@ -6,7 +6,7 @@ import type { Step, Wire, WireEvents } from '../../../holdfast/src/stores/redloc
 import type { Machine } from '../locks/machine.ts'
 import type { Rng } from '../locks/rng.ts'
 import type { Weather } from '../locks/weather.ts'
-import type { World } from '../locks/world.ts'
+import type { World } from '../../src/simulated/world.ts'
 import type { Node } from './node.ts'
 
 const RECONNECT_MS = 5

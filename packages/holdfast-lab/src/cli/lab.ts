@@ -1,10 +1,12 @@
 /** `holdfast lab`: broken recipes, run on real servers until they break, each next to the one that does not. */
-import { writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { isatty } from 'node:tty'
 import { EXHIBITS } from '../lab/catalogue.ts'
 import type { Exhibit, Report } from '../lab/exhibit.ts'
 import { htmlReport } from '../lab/html.ts'
 import { jsonExhibit, jsonReport } from '../lab/json.ts'
+import { picture } from '../lab/picture.ts'
 import { provide, runExhibit } from '../lab/run.ts'
 import { Stage } from '../lab/stage.ts'
 import { actText, endText, headText } from '../lab/text.ts'
@@ -22,7 +24,7 @@ import {
 
 export const syntax: Syntax = {
   command: 'lab',
-  options: { all: 'flag', html: 'value', json: 'flag', install: 'flag' },
+  options: { all: 'flag', html: 'value', svg: 'value', json: 'flag', install: 'flag' },
   operands: ['[NAME]'],
   runs: false,
 }
@@ -35,6 +37,7 @@ Usage: holdfast lab               lists the exhibits
        holdfast lab --all         runs them all, one after the other
 
   --html FILE   writes a page with the timelines drawn
+  --svg FOLDER  writes a picture of each act: FOLDER/NAME-1.svg, FOLDER/NAME-2.svg, ...
   --json        one JSON object for each exhibit
   --install     installs the servers that are missing (Debian packages; needs root)
 
@@ -46,6 +49,7 @@ Exit code: 0 the exhibit showed what it says · 1 it did not · 64 usage · 69 a
 Examples:
   holdfast lab flash-sale
   holdfast lab split-brain --html split-brain.html
+  holdfast lab long-job --svg pictures
   holdfast lab --all --json`
 
 const WIDTH_MAX = 120
@@ -55,14 +59,16 @@ const WIDTH_ELSEWHERE = 100
 export async function execute(given: Given): Promise<number> {
   const exhibits = chosen(given)
   const html = given.values.get('html')
+  const folder = given.values.get('svg')
   if (exhibits === null) {
-    if (html !== undefined) throw usage(syntax, '--html needs the NAME of an exhibit, or --all')
-    if (given.flags.has('install')) throw usage(syntax, '--install needs the NAME of an exhibit, or --all')
+    const needs = (['html', 'svg', 'install'] as const).find((name) => given.values.has(name) || given.flags.has(name))
+    if (needs !== undefined) throw usage(syntax, `--${needs} needs the NAME of an exhibit, or --all`)
     print(given.flags.has('json') ? EXHIBITS.map(jsonExhibit).join('\n') : listing())
     return 0
   }
   await provide(exhibits, given.flags.has('install'))
-  if (html !== undefined) await checkWritable(html)
+  if (html !== undefined) await checkWritable('html', html, () => writeFile(html, ''))
+  if (folder !== undefined) await checkWritable('svg', folder, () => mkdir(folder, { recursive: true }))
   const stage = new Stage()
   let interrupted: number | null = null
   const interrupt = (signal: NodeJS.Signals): void => {
@@ -74,10 +80,13 @@ export async function execute(given: Given): Promise<number> {
   }
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
   for (const signal of signals) process.on(signal, interrupt)
+  // Who waits for a message only keeps no process alive: all fifty of a herd may wait for one that is on its way.
+  const alive = setInterval(() => undefined, 60_000)
   try {
     const reports: Report[] = []
     for (const exhibit of exhibits) reports.push(await show(exhibit, stage, given.flags.has('json')))
     if (html !== undefined) await writeFile(html, htmlReport(reports))
+    if (folder !== undefined) for (const report of reports) await writePictures(folder, report)
     return reports.every(({ shown }) => shown) ? 0 : 1
   } catch (error) {
     // Servers that go away under an exhibit are no finding.
@@ -85,6 +94,7 @@ export async function execute(given: Given): Promise<number> {
     return interrupted
   } finally {
     await stage.close()
+    clearInterval(alive)
     for (const signal of signals) process.off(signal, interrupt)
   }
 }
@@ -102,13 +112,19 @@ async function show(exhibit: Exhibit, stage: Stage, json: boolean): Promise<Repo
   return report
 }
 
+async function writePictures(folder: string, report: Report): Promise<void> {
+  for (const i of report.acts.keys()) {
+    await writeFile(join(folder, `${report.exhibit.name}-${i + 1}.svg`), picture(report, i))
+  }
+}
+
 /** Before a run of minutes, not after it. */
-async function checkWritable(file: string): Promise<void> {
+async function checkWritable(option: string, path: string, write: () => Promise<unknown>): Promise<void> {
   try {
-    await writeFile(file, '')
+    await write()
   } catch (error) {
     const why = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
-    throw usage(syntax, `--html ${JSON.stringify(file)} can't be written (${why})`)
+    throw usage(syntax, `--${option} ${JSON.stringify(path)} can't be written (${why})`)
   }
 }
 

@@ -17,6 +17,11 @@ const commands: Commands = {
     says: 'puts locks through harsh conditions, and judges',
     load: () => import('./torture.ts'),
   },
+  rehearse: {
+    usage: 'FILE [NAME]',
+    says: 'pauses your own critical section at every await',
+    load: () => import('./rehearse.ts'),
+  },
   lab: { usage: '[NAME]', says: 'shows how well-known locks break', load: () => import('./lab.ts') },
 }
 

@@ -4,12 +4,14 @@ import type { Act, Report } from './exhibit.ts'
 import { svg } from './svg.ts'
 import { figuresOf, RESULT_TEXT, shownFigure } from './text.ts'
 
-const STYLE = `
+/** How timelines are drawn. */
+export const drawingStyle: string = `
 svg .hold { fill: #1f77b4 } svg .wait { fill: #1f77b4; opacity: .2 }
 svg .stopped { fill: #f9a825 } svg .down { fill: var(--dim) }
 svg .crowd { fill: var(--bad); opacity: .2 } svg .tick { stroke: var(--rule); stroke-dasharray: 2 3 }
-svg .number { fill: var(--dim); font-size: 10px }
-svg .at-step { fill: var(--ink) } svg .at-fault { fill: #f9a825; stroke: var(--ink) }
+svg .number { fill: var(--dim); font-size: 10px; text-anchor: middle } svg .thin { font-size: 8px }
+svg .sign { fill: var(--paper); font-weight: 700; text-anchor: middle }
+svg .at-step { fill: var(--ink) } svg .at-fault { fill: #b26a00 }
 svg .at-harm { fill: var(--bad) } svg .at-caught { fill: var(--good) }
 dt { color: var(--dim) } dd { margin: 0 0 .5rem }
 tr.fault td { color: #b26a00 } tr.harm td { color: var(--bad) } tr.caught td { color: var(--good) }
@@ -24,7 +26,7 @@ export function htmlReport(reports: readonly Report[]): string {
     'or cut off; a red band is where more than one held at once. A yellow dot is what we broke, a red one ' +
     'harm, a green one harm that was refused.'
   const body = `${reports.map(section).join('\n')}\n<p class="dim">${legend}</p>`
-  return page(`holdfast lab: ${reports.map(({ exhibit }) => exhibit.name).join(', ')}`, body, STYLE)
+  return page(`holdfast lab: ${reports.map(({ exhibit }) => exhibit.name).join(', ')}`, body, drawingStyle)
 }
 
 function section({ exhibit, acts, versions, ms, shown }: Report): string {

@@ -10,7 +10,7 @@ export const RESULT_TEXT: Readonly<Record<Result, string>> = {
   exposed: 'EXPOSED: it happens here as well',
 }
 
-const BY_TEXT: Readonly<Record<Act['by'], string>> = {
+export const BY_TEXT: Readonly<Record<Act['by'], string>> = {
   recipe: 'the recipe',
   remedy: 'a remedy',
   holdfast: 'Holdfast',

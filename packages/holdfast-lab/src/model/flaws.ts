@@ -1,6 +1,6 @@
 /**
  * Planted faults: each breaks one rule of the model, and the worlds must show it. Many are faults that Holdfast once
- * had; `seen` names them as docs/evidence.md does.
+ * had; `seen` names them as docs/explain/evidence.md does.
  */
 import { RULES, type Rules } from './client.ts'
 import { type LineEvent, type ModelLine, stepLine, type StepLine } from 'holdfast/conformance'

@@ -14,7 +14,7 @@ test('every file of an exhibit is in the catalogue, under its own name', () => {
 test('every exhibit is run by a test, and described', () => {
   const folder = `${ROOT}packages/holdfast-lab/test/lab`
   const tests = readdirSync(folder).map((file) => readFileSync(`${folder}/${file}`, 'utf8'))
-  const docs = readFileSync(`${ROOT}docs/lab.md`, 'utf8')
+  const docs = readFileSync(`${ROOT}docs/explain/lab.md`, 'utf8')
   for (const { name } of EXHIBITS) {
     expect(
       tests.some((text) => new RegExp(`^  '?${name}'?: \\[`, 'm').test(text)),

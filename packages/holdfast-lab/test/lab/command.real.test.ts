@@ -1,5 +1,5 @@
 /** The command: the list, one exhibit with its page, and what is wrong on the command line. */
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { EXHIBITS } from '../../src/lab/catalogue.ts'
 import { requireServers, skipped } from '../../src/testbed/require.ts'
@@ -21,10 +21,12 @@ describe('holdfast lab', () => {
     expect(new Set(names).size).toBe(names.length)
   })
 
-  test.skipIf(skipped('redis'))('runs one, draws it, and writes a page', async () => {
+  test.skipIf(skipped('redis'))('runs one, draws it, and writes a page and pictures', async () => {
     await requireServers(['redis'])
     const page = terminal.path('page.html')
-    const { code, out, err } = await terminal.holdfast('lab', 'get-then-del', '--html', page)
+    const folder = terminal.path('new/pictures')
+    const args = ['lab', 'get-then-del', '--html', page, '--svg', folder]
+    const { code, out, err } = await terminal.holdfast(...args)
     expect(code, out + err).toBe(0)
     expect(out).toContain('has deleted the lock of B')
     expect(out).toMatch(/at once +▲+/)
@@ -33,6 +35,9 @@ describe('holdfast lab', () => {
     const html = readFileSync(page, 'utf8')
     expect(html).toContain('<svg')
     expect(html).not.toMatch(/(?:src|href)=/)
+    expect(readdirSync(folder)).toEqual(['get-then-del-1.svg', 'get-then-del-2.svg'])
+    expect(readFileSync(`${folder}/get-then-del-1.svg`, 'utf8')).toContain('has deleted the lock of B')
+    expect(readFileSync(`${folder}/get-then-del-2.svg`, 'utf8')).toContain('IMPOSSIBLE')
   })
 
   test.skipIf(skipped('redis'))('Ctrl-C ends it, and what it has started', async () => {
@@ -51,6 +56,8 @@ describe('holdfast lab', () => {
       [['zzzzzzzzzzzz'], /holdfast lab lists them/],
       [['--all', 'getset'], /can't be given together/],
       [['--html', 'x.html'], /--html needs the NAME/],
+      [['--svg', 'pictures'], /--svg needs the NAME/],
+      [['getset', '--svg', '/dev/null/pictures'], /--svg "\/dev\/null\/pictures" can't be written \(ENOTDIR\)/],
       [['--install'], /--install needs the NAME/],
       [['getset', '--html'], /--html needs a value/],
       [['getset', '--html', terminal.path('no/such/folder/x.html')], /can't be written \(ENOENT\)/],

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { draw } from '../../src/lab/draw.ts'
 import { type Exhibit, resultOf } from '../../src/lab/exhibit.ts'
 import { htmlReport } from '../../src/lab/html.ts'
+import { picture } from '../../src/lab/picture.ts'
 import { Play } from '../../src/lab/play.ts'
 import { svg } from '../../src/lab/svg.ts'
 import { actText, endText } from '../../src/lab/text.ts'
@@ -110,6 +111,57 @@ describe('the page', () => {
     const html = htmlReport([{ exhibit, acts: [act], versions: 'none', ms: 1, shown: true }])
     expect(html).toContain('&#60;b&#62;one')
     expect(html).not.toMatch(/<b>one|(?:src|href)=/)
+  })
+})
+
+describe('a picture', () => {
+  const exhibit = { name: 'x' } as Exhibit
+  const act = { title: 'a <schedule>', by: 'recipe', claim: 'harm', result: 'harm' } as const
+  const report = (timeline: Timeline) => ({
+    exhibit,
+    acts: [{ ...act, harm: { name: 'holders at once', value: 2, fine: 1 }, timeline }],
+    versions: 'redis 7',
+    ms: 1,
+    shown: true,
+  })
+
+  test('has the drawing, what happened, what came of it, and the command', () => {
+    const text = picture(report(STORY), 0)
+    expect(text.match(/<rect class="hold"/g)).toHaveLength(2)
+    expect(text).toContain('<title>2 hold at once</title>')
+    expect(text).toContain('A: goes on')
+    expect(text).toContain('>→ HARM<')
+    expect(text).toContain('>holders at once: 2<')
+    expect(text).toContain('>holdfast lab x · redis 7<')
+    expect(text).toContain('the recipe: a &#60;schedule&#62;')
+  })
+
+  test('has its own paper and its own colours, for a light page and for a dark one, and needs no other file', () => {
+    const text = picture(report(STORY), 0)
+    expect(text).toContain('class="paper"')
+    expect(text).toContain('@media (prefers-color-scheme: dark)')
+    const [light = '', dark = ''] = text.split('@media (prefers-color-scheme: dark)')
+    const colours = (part: string): string[] => [...part.matchAll(/(--[a-z]+): #/g)].map((match) => match[1] as string)
+    expect(colours(light).length).toBeGreaterThan(8)
+    expect(colours(dark)).toEqual(colours(light))
+    expect(text).not.toMatch(/(?:src|href)=|url\(/)
+  })
+
+  test('wraps long lines, leaves the middle of a long story to the drawing, and lets no control character in', () => {
+    const moments = Array.from({ length: 32 }, (_, i) => ({
+      row: 'A',
+      kind: 'step' as const,
+      atMs: i,
+      text: `moment ${i} ${'of a long story '.repeat(i === 3 ? 12 : 0)}\u001b`,
+    }))
+    const text = picture(report({ ...STORY, moments }), 0)
+    expect(text).toContain('⋮ 18 more, as drawn')
+    expect(text).toContain('moment 31')
+    expect(text).not.toContain('>A: moment 20')
+    expect(text).not.toContain('\u001b')
+    const lines = [...text.matchAll(/<text class="step"[^>]*>([^<]*)</g)].map((match) => match[1] as string)
+    expect(lines).toHaveLength(16)
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(120)
   })
 })
 

@@ -12,6 +12,7 @@ const PARTS = [
   'packages/holdfast/src',
   'packages/holdfast/conformance',
   'packages/holdfast-lab/src/torture/random.ts',
+  'packages/holdfast-lab/src/simulated',
   'packages/holdfast-lab/simulation',
   'package.json',
   'tsconfig.json',

@@ -122,7 +122,7 @@ export function hitsClient(target: string): boolean {
 
 /**
  * A token is the number of a place times this, and counts up when the place is handed on inside its process; see
- * docs/laws.md.
+ * docs/explain/laws.md.
  */
 const ISSUES_PER_PLACE = 1024n
 

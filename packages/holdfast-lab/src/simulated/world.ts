@@ -1,4 +1,5 @@
 /** Simulated time: events in order, and nothing else happens. */
+import { setImmediate } from 'node:timers'
 
 interface Happening {
   readonly at: number
@@ -23,6 +24,9 @@ export class World {
     }
   }
 
+  /** Everything that an event set in motion settles before time goes on. */
+  settle: () => Promise<void> = () => new Promise((resolve) => setImmediate(resolve))
+
   /** Told of everything noted, when a run is to be read by people. */
   onNote: ((at: number, what: string) => void) | null = null
 
@@ -41,8 +45,7 @@ export class World {
       }
       this.now = event.at
       event.act()
-      // Everything that the event set in motion settles before time goes on.
-      await new Promise((resolve) => setImmediate(resolve))
+      await this.settle()
       afterEach()
       if (isOver()) return
     }

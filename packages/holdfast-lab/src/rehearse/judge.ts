@@ -1,0 +1,77 @@
+/** What must not come of a pause. */
+import type { Grant } from './actor.ts'
+import type { Call } from './calls.ts'
+import type { Played } from './play.ts'
+
+/**
+ * - no-lock: an effect without any lock, found without a pause.
+ * - lost-update: one holder wrote over what the other had done since the first had looked.
+ * - late-effect: an effect was accepted after a newer holder had come to the resource, and had acted or acted then.
+ * - check: the resource is not as it must be. endless: the function never ended.
+ */
+export type HarmKind = 'no-lock' | 'lost-update' | 'late-effect' | 'check' | 'endless'
+
+export interface Harm {
+  readonly kind: HarmKind
+  /** The effect that did it; null: none in particular. */
+  readonly call: Call | null
+  /** The call of the newer holder that came before it. */
+  readonly before: Call | null
+  readonly complaint: unknown
+}
+
+/** Of a run without a pause. */
+export function harmAlone({ calls, ends, complaint }: Played): Harm | null {
+  const bare = calls.sent.find(({ kind, isHeld }) => kind === 'effect' && !isHeld)
+  if (bare !== undefined) return { kind: 'no-lock', call: bare, before: null, complaint: null }
+  return atTheEnd(ends.first === 'unended', complaint)
+}
+
+export function harmOf({ calls, ends, complaint }: Played): Harm | null {
+  const seen = calls.seen.filter(({ kind, outcome }) => kind !== 'harmless' && outcome === 'accepted')
+  for (const [at, call] of seen.entries()) {
+    if (call.kind !== 'effect') continue
+    const before = seen.slice(0, at).find((other) => isNewer(other, call) && matters(seen, other, at))
+    if (before !== undefined) return { kind: kindOf(seen, call, before), call, before, complaint: null }
+  }
+  return atTheEnd(ends.first === 'unended' || ends.second === 'unended', complaint)
+}
+
+function atTheEnd(isEndless: boolean, complaint: unknown): Harm | null {
+  if (complaint !== null) return { kind: 'check', call: null, before: null, complaint }
+  return isEndless ? { kind: 'endless', call: null, before: null, complaint: null } : null
+}
+
+/** By a lock that both had and could not share, `other` was sent by the newer holder. */
+function isNewer(other: Call, call: Call): boolean {
+  if (other.actor === call.actor) return false
+  return call.grants.some((mine) =>
+    other.grants.some(
+      (theirs) => theirs.entry.line === mine.entry.line && theirs.token > mine.token && !fit(mine, theirs),
+    ),
+  )
+}
+
+/**
+ * It has changed something, or its holder changes something later, by what it saw then. If all that comes later is
+ * refused (`If-Match`, a version, a key that was used), the late effect has only come first.
+ */
+function matters(seen: readonly Call[], newer: Call, at: number): boolean {
+  return [newer, ...seen.slice(at + 1)].some(({ actor, kind }) => actor === newer.actor && kind === 'effect')
+}
+
+function fit({ entry: one }: Grant, { entry: other }: Grant): boolean {
+  return one.weight + other.weight <= one.capacity
+}
+
+/**
+ * Who looked, and wrote over something that was done since? The late one, or the newer one, which looked before the
+ * late effect came and writes after it.
+ */
+function kindOf(seen: readonly Call[], late: Call, before: Call): HarmKind {
+  const at = seen.indexOf(late)
+  const looked = seen.slice(0, seen.indexOf(before)).some(({ actor }) => actor === late.actor)
+  const changed = seen.slice(0, at).some((call) => isNewer(call, late) && call.kind === 'effect')
+  const overwrites = seen.slice(at).some(({ actor, kind }) => actor === before.actor && kind === 'effect')
+  return (looked && changed) || overwrites ? 'lost-update' : 'late-effect'
+}
