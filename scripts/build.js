@@ -18,6 +18,7 @@ runSteps([
   ['bundle', 'node', 'scripts/bundle.js', ...process.argv.slice(2)],
   ['build of the Nest module', 'tsc', '-p', 'packages/holdfast-nest/tsconfig.build.json'],
   ['build of the laboratory', 'tsc', '-p', 'packages/holdfast-lab/tsconfig.build.json'],
+  ['build of the rehearsal', 'node', 'scripts/rehearse.js', ...process.argv.slice(2)],
   ['build of the console', 'node', 'scripts/console.js'],
 ])
 stampBuild()

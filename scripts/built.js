@@ -8,7 +8,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 /** Not in dist: what stands there is published. */
 const STAMP = join(ROOT, 'packages/holdfast/build/sources.sha256')
 const FOLDERS = ['packages/holdfast/src', 'packages/holdfast/conformance', 'packages/holdfast-lab/src']
-const FILES = ['tsconfig.json', 'scripts/entries.json', 'scripts/bundle.js', 'scripts/embed.js']
+const FILES = ['tsconfig.json', 'scripts/entries.json', 'scripts/bundle.js', 'scripts/embed.js', 'scripts/rehearse.js']
 
 /** After a build. */
 export function stampBuild() {

@@ -10,14 +10,13 @@ import { createRequire } from 'node:module'
 import { resolve } from 'node:path'
 import { rollup } from 'rollup'
 import { dts } from 'rollup-plugin-dts'
-import { minify } from 'terser'
 import { exportsOf } from './exports.js'
+import { shortened } from './shorten.js'
 
 const PACKAGE = 'packages/holdfast'
 const DIST = `${PACKAGE}/dist`
 const { entries, programs } = JSON.parse(readFileSync('scripts/entries.json', 'utf8'))
 const load = createRequire(import.meta.url)
-const PRIVATE = '$private$'
 
 /**
  * What CommonJS has for `import.meta.url`. In a bundle that is an ES module there is no `__filename`, and no warning of
@@ -43,12 +42,14 @@ await made.write({
   // In Node what is imported by default from CommonJS is the module itself.
   interop: 'default',
   entryFileNames: '[name].cjs',
-  chunkFileNames: 'shared-[hash].cjs',
+  chunkFileNames: (chunk) => `${chunkName(chunk)}.cjs`,
   plugins: [
     {
       name: 'for-every-loader',
       resolveImportMeta: (property) => (property === 'url' ? HERE : null),
-      renderChunk: async (code) => ({ code: withoutRequireOfNode(await shortened(code)), map: null }),
+      async renderChunk(code) {
+        return { code: withoutRequireOfNode(await shortened(code, this.parse(code))), map: null }
+      },
     },
   ],
   minifyInternalExports: true,
@@ -57,11 +58,22 @@ for (const name of Object.keys(entries)) writeFileSync(`${DIST}/${name}.js`, mod
 
 if (!process.argv.includes('--no-types')) {
   const typed = Object.fromEntries(Object.entries(entries).filter(([name]) => name !== 'internal'))
-  const types = await bundle(typed, '', '.ts', [dts({ tsconfig: 'tsconfig.json' })])
-  await types.write({ dir: DIST, entryFileNames: '[name].d.cts', chunkFileNames: 'shared-[hash].d.cts', indent: false })
+  const types = await bundle(typed, '', '.ts', [declarations()])
+  await types.write({
+    dir: DIST,
+    entryFileNames: '[name].d.cts',
+    chunkFileNames: (chunk) => `${chunkName(chunk)}.d.cts`,
+    indent: false,
+    plugins: [{ name: 'no-headers', renderChunk: (code) => ({ code: withoutHeaders(code), map: null }) }],
+  })
   for (const name of Object.keys(typed)) writeFileSync(`${DIST}/${name}.d.ts`, typesOf(name))
 }
 exportsOf(entries).write()
+
+/** Without what only we may call, such as the constructor of a driver: its parts are no types of the package. */
+function declarations() {
+  return dts({ tsconfig: 'tsconfig.json', compilerOptions: { stripInternal: true } })
+}
 
 /**
  * @param {Record<string, string>} input
@@ -78,6 +90,17 @@ function bundle(input, folder, ending, plugins) {
     // The compiler's helper for computed imports asks for `this`, and works without it.
     onwarn: (warning, tell) => (warning.code === 'THIS_IS_UNDEFINED' ? undefined : tell(warning)),
   })
+}
+
+/**
+ * A file that several entries share is called as the last module in it, without a hash: a stack trace then says where
+ * it points. `stores-redis-keys` for `stores/redis/keys`.
+ * @param {{ readonly moduleIds: readonly string[] }} chunk
+ */
+function chunkName({ moduleIds }) {
+  const last = moduleIds.at(-1) ?? ''
+  const path = last.match(/\/packages\/holdfast\/(?:build\/)?(?:src\/)?(.*)\.[jt]s$/)?.[1] ?? 'shared'
+  return path.replaceAll('/', '-')
 }
 
 /**
@@ -103,27 +126,18 @@ function moduleOf(name) {
   return all.length === 0 ? `import '${from}'\n` : `export { ${all.join(', ')} } from '${from}'\n`
 }
 
+/**
+ * Types without the comments that open a source file: they tell a contributor of the file. The doc comment of a name
+ * stands right above it, and stays.
+ * @param {string} code
+ */
+function withoutHeaders(code) {
+  return code.replace(/^\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n\n/gm, '')
+}
+
 /** @param {string} name */
 function typesOf(name) {
   const { main } = namesOf(name)
   const from = `./${name.split('/').at(-1)}.cjs`
   return `export * from '${from}'\n${main === undefined ? '' : `export { ${main} as default } from '${from}'\n`}`
-}
-
-/**
- * What a stack trace shows stays: classes, functions, private methods, and lines of at most 120 columns to point at.
- * The names of local variables and white space go, which is a seventh of the package. Terser would rename private
- * methods too, so they look like public ones while it works.
- * @param {string} code
- */
-async function shortened(code) {
-  const hidden = code.replaceAll(/#(?=[a-zA-Z_])/g, PRIVATE)
-  const functions = [...hidden.matchAll(/\b(?:const|let) (\w+) = (?:async )?(?:\([^()]*\)|\w+) =>/g)].map((m) => m[1])
-  const { code: short } = await minify(hidden, {
-    ecma: 2022,
-    compress: { keep_fnames: true, keep_classnames: true, inline: false, reduce_funcs: false, sequences: false },
-    mangle: { keep_fnames: true, keep_classnames: true, reserved: functions },
-    format: { semicolons: false, max_line_len: 120 },
-  })
-  return /** @type {string} */ (short).replaceAll(PRIVATE, '#')
 }

@@ -1,5 +1,6 @@
 /**
- * `npm run map`: draws which part of the house imports which, from the imports themselves, into docs/architecture.md.
+ * `npm run map`: draws which part of the house imports which, from the imports themselves, into
+ * docs/explain/architecture.md.
  *   --check   tells whether the drawing there is still true (a house rule)
  */
 import { execFileSync } from 'node:child_process'
@@ -8,7 +9,7 @@ import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const PAGE = `${ROOT}docs/architecture.md`
+const PAGE = `${ROOT}docs/explain/architecture.md`
 const [BEGIN, END] = ['<!-- map begins; written by npm run map -->', '<!-- map ends -->']
 const PACKAGES = {
   'packages/holdfast/src': 'holdfast',
@@ -31,7 +32,7 @@ const page = readFileSync(PAGE, 'utf8')
 const drawn = `${page.slice(0, page.indexOf(BEGIN))}${BEGIN}\n\n${drawing(parts())}\n${page.slice(page.indexOf(END))}`
 if (!process.argv.includes('--check')) writeFileSync(PAGE, drawn)
 else if (drawn !== page) {
-  console.error('the map in docs/architecture.md is not up to date: npm run map')
+  console.error('the map in docs/explain/architecture.md is not up to date: npm run map')
   process.exitCode = 1
 }
 

@@ -1,7 +1,7 @@
 /**
  * `npm run matrix:clients [-- ioredis pg@8.0.3]`: the laws that rest on the client, over the lowest and the highest
  * version of each that package.json promises (scripts/clients/clients.json), against real servers. Prints a table for
- * docs/clients.md.
+ * docs/reference/clients.md.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,8 +1,8 @@
 /**
- * `npm run matrix [-- --store postgres,redis --runtimes --only 'MySQL' --cache FOLDER --fresh --to docs/versions.md]`:
- * the whole conformance suite over the built package on many versions of servers, or with --runtimes on many runtimes.
- * Servers and runtimes are fetched into a cache outside of the repository. The outcome is written into
- * docs/versions.md.
+ * `npm run matrix [-- --store postgres,redis --runtimes --only 'MySQL' --cache FOLDER --fresh --to
+ * docs/reference/versions.md]`: the whole conformance suite over the built package on many versions of servers, or with
+ * --runtimes on many runtimes. Servers and runtimes are fetched into a cache outside of the repository. The outcome is
+ * written into docs/reference/versions.md.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -37,7 +37,7 @@ const { values } = parseArgs({
     only: { type: 'string', default: '' },
     cache: { type: 'string' },
     fresh: { type: 'boolean', default: false },
-    to: { type: 'string', default: 'docs/versions.md' },
+    to: { type: 'string', default: 'docs/reference/versions.md' },
   },
 })
 const stores = values.store.split(',')

@@ -1,6 +1,7 @@
 /**
  * `npm run mutate -- [RULE]`: breaks the product by hand, one line at a time, in a copy, and shows that the named test
- * fails. The mutations are in scripts/mutations/*.js; docs/mutations.md and the table in docs/laws.md are made of them.
+ * fails. The mutations are in scripts/mutations/*.js; docs/explain/mutations.md and the table in docs/explain/laws.md
+ * are made of them.
  *
  *   npm run mutate                 all of them (long: each runs its test)
  *   npm run mutate -- 3            the mutations of rule 3, of every store
@@ -8,8 +9,8 @@
  *   npm run mutate -- NAME         the one of that name; also the name of a file of scripts/mutations
  *     --quick    does not first see each test pass without a mutation
  *     --list     prints rule, name, test and what is broken, and runs nothing
- *     --check    each still applies, every rule of docs/laws.md has one, and both pages are up to date (a house rule)
- *     --table    writes docs/mutations.md and the table in docs/laws.md anew
+ *     --check    each still applies, every rule of the laws has one, and both pages are up to date (a house rule)
+ *     --table    writes both pages anew
  */
 import { parseArgs } from 'node:util'
 import { copyOfTree } from './mutate/copy.js'

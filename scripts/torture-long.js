@@ -1,7 +1,7 @@
 /**
- * `npm run torture:long [-- --minutes 10 --stores redis,etcd --seed 1 --clients 4 --at-once 1 --to docs/evidence.md]`:
- * tortures each store for ten minutes and writes what came of it into docs/evidence.md. A store that is not asked for
- * keeps what stands there. Needs a build.
+ * `npm run torture:long [-- --minutes 10 --stores redis,etcd --seed 1 --clients 4 --at-once 1 --to
+ * docs/explain/evidence.md]`: tortures each store for ten minutes and writes what came of it into
+ * docs/explain/evidence.md. A store that is not asked for keeps what stands there. Needs a build.
  */
 import { spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -17,7 +17,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: String(Math.floor(Math.random() * 1e6)) },
     clients: { type: 'string', default: '4' },
     'at-once': { type: 'string', default: '1' },
-    to: { type: 'string', default: 'docs/evidence.md' },
+    to: { type: 'string', default: 'docs/explain/evidence.md' },
   },
 })
 const seconds = Math.round(Number(values.minutes) * 60)

@@ -1,4 +1,4 @@
-/** A free mutex visits few files of ours, and docs/architecture.md says how many. */
+/** A free mutex visits few files of ours, and docs/explain/architecture.md says how many. */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -13,6 +13,6 @@ test('at most 10 files above the store, at most 20 with Redis, and the page has 
   const said = execFileSync(process.execPath, ['scripts/hops.js'], { cwd: ROOT, encoding: 'utf8' })
   const counts = [...said.matchAll(/^(\w+), .*: (\d+) files/gm)].map(([, store, count]) => `${store}: ${count} files`)
   expect(counts).toHaveLength(2)
-  const page = readFileSync(`${ROOT}docs/architecture.md`, 'utf8')
+  const page = readFileSync(`${ROOT}docs/explain/architecture.md`, 'utf8')
   for (const count of counts) expect(page).toContain(count)
 }, 120_000)

@@ -9,9 +9,19 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const LINES_MAX = 400
 const COLUMNS_MAX = 120
 const GLOSSARY_MAX = 40
-/** Words that docs/glossary.md has replaced: wakeups, batch, serial, pool, tombstones, heartbeat, cleanup, quorum. */
+/**
+ * Words that docs/explain/glossary.md has replaced: wakeups, batch, serial, pool, tombstones, heartbeat, cleanup,
+ * quorum.
+ */
 const REPLACED =
   /\b(inbox|hub|vigils?|lookout|tenures|bell|sheaf|turns|bundles|lanes|graves?|janitor|council|keeper|reaper|voucher)\b/
+
+/** Files of the root. Whatever else stands there was left by a program that ran in the wrong folder. */
+const ROOT_FILES = new Set([
+  ...['.gitattributes', '.gitignore', '.npmrc', '.oxlintrc.json', 'biome.json', 'knip.json', 'tsconfig.json'],
+  ...['CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', 'README.md', 'README.zh-CN.md', 'SECURITY.md'],
+  ...['package-lock.json', 'package.json', 'vitest.config.ts'],
+])
 
 interface Source {
   readonly path: string
@@ -60,9 +70,9 @@ function code({ text }: Source): string {
   return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '')
 }
 
-/** Without the tables that a program writes: docs/evidence.md has what a torture run said, word for word. */
+/** Without the tables that a program writes: docs/explain/evidence.md has what a torture run said, word for word. */
 function writtenByHand(path: string, text: string): string {
-  return path === 'docs/evidence.md'
+  return path === 'docs/explain/evidence.md'
     ? text.replace(/<!-- torture:long begins[\s\S]*?<!-- torture:long ends -->/g, '')
     : text
 }
@@ -100,6 +110,10 @@ describe('house rules', () => {
           .flatMap((line, i) => (line.length > COLUMNS_MAX ? [`${path}:${i + 1}`] : [])),
       )
     expect(long).toEqual([])
+  })
+
+  test('the root holds the files that tools look for there, and none that a test left', () => {
+    expect(paths.filter((path) => path !== '' && !path.includes('/') && !ROOT_FILES.has(path))).toEqual([])
   })
 
   test('a source file opens by saying what it is', () => {
@@ -154,7 +168,7 @@ describe('house rules', () => {
   })
 
   test('the glossary has at most 40 words, each once', () => {
-    const page = documents.find(({ path }) => path === 'docs/glossary.md')?.text ?? ''
+    const page = documents.find(({ path }) => path === 'docs/explain/glossary.md')?.text ?? ''
     const words = [...page.matchAll(/^\| (\S+) +\|/gm)].map((match) => match[1] as string)
     const defined = words.filter((word) => word !== 'word' && !/^-+$/.test(word))
     expect(defined.length).toBeGreaterThan(30)
@@ -245,7 +259,7 @@ describe('house rules', () => {
     expect(stderr.trim().split('\n')).toEqual([''])
   })
 
-  test('the map in docs/architecture.md is what the imports say', () => {
+  test('the map in docs/explain/architecture.md is what the imports say', () => {
     const { stderr } = spawnSync(process.execPath, ['scripts/map.js', '--check'], { cwd: ROOT, encoding: 'utf8' })
     expect(stderr.trim()).toBe('')
   })

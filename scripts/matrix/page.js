@@ -1,4 +1,6 @@
-/** docs/versions.md: rows of this run replace those of the same server, client and runtime; all others stay. */
+/**
+ * docs/reference/versions.md: rows of this run replace those of the same server, client and runtime; all others stay.
+ */
 import { readFileSync, writeFileSync } from 'node:fs'
 
 const BEGIN = '<!-- matrix begins; written by npm run matrix -->'

@@ -1,5 +1,6 @@
 /**
- * The two texts that are made of the mutations: docs/mutations.md, and the part of docs/laws.md between its markers.
+ * The two texts that are made of the mutations: docs/explain/mutations.md, and the part of docs/explain/laws.md between
+ * its markers.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,8 +9,8 @@ import { fileURLToPath } from 'node:url'
 /** @typedef {import('./table.js').Mutation} Mutation */
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const PAGE = 'docs/mutations.md'
-const LAWS = 'docs/laws.md'
+const PAGE = 'docs/explain/mutations.md'
+const LAWS = 'docs/explain/laws.md'
 const BEGIN = '<!-- mutations: written by `npm run mutate -- --table` -->\n'
 const END = '<!-- end of mutations -->\n'
 const WIDTH = 120
@@ -42,7 +43,7 @@ export function stalePages(all) {
   return texts(all).flatMap(([file, text]) => (read(file) === text ? [] : [file]))
 }
 
-/** Rules of docs/laws.md for which there is no mutation. @param {readonly Mutation[]} all */
+/** Rules of docs/explain/laws.md for which there is no mutation. @param {readonly Mutation[]} all */
 export function unheldRules(all) {
   const section = read(LAWS).split('\n## Rules that keep it safe\n')[1] ?? ''
   const numbers = [...section.matchAll(/^(\d+)\. \*\*/gm)].map(([, number]) => number)

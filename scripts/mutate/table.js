@@ -11,8 +11,8 @@ import { stalePages, unheldRules } from './pages.js'
  * @property {string} replace
  *
  * @typedef {object} Mutation
- * @property {string} rule The rule that is broken, by its number in docs/laws.md and the store, or its subject in two
- * words.
+ * @property {string} rule The rule that is broken, by its number in docs/explain/laws.md and the store, or its subject
+ * in two words.
  * @property {string} name
  * @property {string} says What is broken, in one line.
  * @property {string} test The file of the test that must fail: of vitest, or
@@ -93,6 +93,6 @@ export function problems(all) {
     return said.map((why) => `scripts/mutations/${mutation.from}.js: ${mutation.name}: ${why}`)
   })
   const stale = stalePages(all).map((file) => `${file} is not up to date: npm run mutate -- --table`)
-  const unheld = unheldRules(all).map((number) => `no mutation breaks rule ${number} of docs/laws.md`)
+  const unheld = unheldRules(all).map((number) => `no mutation breaks rule ${number} of docs/explain/laws.md`)
   return [...doubled.map((name) => `two mutations are named ${name}`), ...wrong, ...stale, ...unheld]
 }

@@ -1,4 +1,6 @@
 /** Mutations of the Redlock store, by rule. */
+const clocks = 'packages/holdfast/test/stores/redlock/clocks.real.test.ts'
+
 export default [
   {
     rule: '18 redlock',
@@ -121,5 +123,45 @@ export default [
     find: 'if (asked.era !== this.#servers.era) {',
     replace: 'if (asked.era > this.#servers.era) {',
     test: 'packages/holdfast/test/stores/redlock/era.test.ts',
+  },
+  {
+    rule: '10 redlock',
+    name: 'jumped-clock-is-counted',
+    says: 'a client counts the votes of a server whose clock it has just seen jump: two hold',
+    file: 'packages/holdfast/src/stores/redlock/voter.ts',
+    find: 'if (!fits) throw',
+    replace: 'if (fits === null) throw',
+    test: clocks,
+    only: 'who knew the clock counts its votes no more',
+  },
+  {
+    rule: '10 redlock',
+    name: 'far-clock-is-counted',
+    says: 'a client that comes after the jump counts the votes of a server far from the others: two hold',
+    file: 'packages/holdfast/src/stores/redlock/voter.ts',
+    find: 'if (this.isFar) throw',
+    replace: 'if (this.isFar === null) throw',
+    test: clocks,
+    only: 'who did not know the clock finds it far from the others',
+  },
+  {
+    rule: '10 redlock',
+    name: 'jump-is-kept-to-oneself',
+    says: 'who sees a clock jump does not write it into the server',
+    file: 'packages/holdfast/src/stores/redlock/voter.ts',
+    find: "if (this.trouble !== null) return\n    await this.#send('quarantine'",
+    replace: "if (this.trouble !== undefined) return\n    await this.#send('quarantine'",
+    test: clocks,
+    only: 'who saw it has silenced it for all',
+  },
+  {
+    rule: '10 redlock',
+    name: 'step-back-is-not-noticed',
+    says: 'a server whose clock goes back votes on; its leases end early when the clock is put right',
+    file: 'packages/holdfast/src/stores/redlock/lua/guard.lua',
+    find: 'if now < marker.latest - STEP_BACK then',
+    replace: 'if now < STEP_BACK then',
+    test: clocks,
+    only: 'three of five go back by 5 s',
   },
 ]

@@ -1,4 +1,4 @@
-/** The recipes of docs/recipes do what they say: their lines, units and manifests are taken from the pages and run. */
+/** The recipes of docs/how-to do what they say: their lines, units and manifests are taken from the pages and run. */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -50,7 +50,7 @@ afterAll(async () => {
 
 /** The blocks of a page in one language, with the places of this test instead of those of the reader. */
 function blocks(page: string, language: string): string[] {
-  const text = readFileSync(join(ROOT, 'docs/recipes', page), 'utf8')
+  const text = readFileSync(join(ROOT, 'docs/how-to', page), 'utf8')
   const found = [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].filter((match) => match[1] === language)
   return found.map((match) =>
     (match[2] as string)

@@ -18,7 +18,7 @@ import { PACKAGES, PRELUDE, RUN } from './prelude.ts'
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 interface Sample {
-  /** Where it stands: `docs/ids.md:3`. */
+  /** Where it stands: `docs/how-to/ids.md:3`. */
   readonly at: string
   readonly text: string
 }
@@ -28,7 +28,8 @@ let samples: Sample[]
 
 async function pages(): Promise<string[]> {
   const docs = await readdir(join(ROOT, 'docs'), { recursive: true })
-  return ['README.md', 'CONTRIBUTING.md', ...docs.filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)]
+  const root = ['README.md', 'README.zh-CN.md', 'CONTRIBUTING.md']
+  return [...root, ...docs.filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)]
 }
 
 async function samplesOf(page: string): Promise<Sample[]> {

@@ -1,0 +1,54 @@
+/** The Chinese pages can't drift from the English ones: each names its counterpart, and has the same code. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+
+const ROOT = new URL('../../', import.meta.url)
+const pages = [
+  'README.zh-CN.md',
+  ...readdirSync(new URL('docs/zh/', ROOT), { recursive: true })
+    .map(String)
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/zh/${name}`),
+]
+/** It walks through texts that are Chinese themselves. */
+const CHINESE_ONLY = ['docs/zh/five-texts.md']
+const translated = pages.filter((page) => !CHINESE_ONLY.includes(page))
+
+const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8')
+const links = (text: string): string[] =>
+  [...text.matchAll(/\]\(([^)#\s]+)[^)]*\)/g)].map((match) => match[1] as string).filter((link) => !link.includes(':'))
+
+function counterpart(page: string): string {
+  const link = /^\[English\]\(([^)]+)\)/m.exec(read(page))?.[1]
+  expect(link, `${page} has no line that begins with [English](...)`).toBeDefined()
+  return new URL(link as string, `file:///${page}`).pathname.slice(1)
+}
+
+/** Blocks of code, without comments: those are in the reader's language. */
+function blocks(path: string): string[] {
+  return [...read(path).matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(([, language = '', code = '']) => {
+    const lines = code.split('\n').map((line) => line.replace(/(^|\s)(\/\/|#)\s.*$/, '').trimEnd())
+    return `${language}\n${lines.filter((line) => line !== '').join('\n')}`
+  })
+}
+
+test('each Chinese page has its English counterpart, with the same code', () => {
+  expect(translated.length).toBeGreaterThan(1)
+  for (const page of translated) {
+    const english = counterpart(page)
+    expect(existsSync(new URL(english, ROOT)), `${page} names ${english}`).toBe(true)
+    expect(blocks(page), page).toEqual(blocks(english))
+  }
+  expect(blocks('README.zh-CN.md').length).toBeGreaterThan(2)
+})
+
+test('what a Chinese page points at is there', () => {
+  for (const page of pages) {
+    for (const link of links(read(page)))
+      expect(existsSync(new URL(link, new URL(page, ROOT))), `${page}: ${link}`).toBe(true)
+  }
+})
+
+test('the README leads to the Chinese one', () => {
+  expect(read('README.md')).toContain('](README.zh-CN.md)')
+})
