@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFailed, test } from 'vitest'
 import type { ServerKind } from '../../src/testbed/needs.ts'
 import { requireServers, requireTools, skipped } from '../../src/testbed/require.ts'
 import { spawnBackend, type Spawn } from '../../src/torture/backend/spawn.ts'
@@ -47,6 +47,8 @@ export async function shortTorture({ store, server, nemeses }: Short): Promise<v
     const folder = await mkdtemp(join(tmpdir(), 'holdfast-short-'))
     const backend = await spawnBackend(store)
     const seed = Math.floor(Math.random() * 1e6)
+    let last = ''
+    onTestFailed(() => console.error(`the run that failed, or hung: ${last}`))
     try {
       const lacking = NEMESES.filter((name) => unavailable(backend, name) !== null)
       expect(lacking, 'packages/holdfast-lab/test/torture/not-run.json').toEqual(expectedLacks(store))
@@ -57,6 +59,7 @@ export async function shortTorture({ store, server, nemeses }: Short): Promise<v
       for (let tries = 0; tries < TRIES && missing.length + undone.length > 0; tries++) {
         const made = missing.length > 0 ? missing : possible
         const o = { backend, chaosMs: CHAOS_MS, seed: seed + tries * TRIES, nemeses: made, history }
+        last = `npx holdfast torture --spawn ${store} --seconds 5 --seed ${o.seed} --nemesis ${made.join(',')}`
         const { judgement, notRun: missed } = await torture(withDefaults(o))
         expect(judgement.verdict, textReport(judgement, missed)).toBe('valid')
         const refused = ERRANDS.filter((kind) => missed.some(({ nemesis }) => nemesis === kind))

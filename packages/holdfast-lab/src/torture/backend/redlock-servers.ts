@@ -44,10 +44,19 @@ export class RedlockServers {
           target: `${old.name} by ${fresh.name}`,
           lastsMs: 0,
           strike: async () => {
-            if (isDead) await old.kill()
+            if (isDead) {
+              // Another may have lost its data a moment ago: with this one dead, most would know of no deployment, and
+              // nobody could agree on a change until this one is back.
+              await this.#become(this.present)
+              await old.kill()
+            }
             await this.#become(this.present.map((server) => (server === old ? fresh : server)))
           },
-          heal: () => (isDead ? old.restart({ keepData: false }) : this.#empty([old])),
+          // One whose place nobody took is still a server, and comes back as it was.
+          heal: () => {
+            if (isDead) return old.restart({ keepData: this.present.includes(old) })
+            return this.present.includes(old) ? undefined : this.#empty([old])
+          },
         })
       },
     }
