@@ -124,7 +124,12 @@ export class Tally {
     if (votes + pending >= this.#quorum) return null
     const bearable = this.#total - this.#quorum
     if (this.#mismatches > bearable) return 'mismatch'
-    if (this.#isHeld) return this.gone.length + this.#waits > bearable ? 'gone' : pending === 0 ? 'unreachable' : null
+    if (this.#isHeld) {
+      // Half of four votes: nobody else can have three. Five became four, and A held by two of them and the one that
+      // went; B stands first on the other two. To call A's lock lost would give it to B long before A's lease ends.
+      if (votes + pending > bearable) return pending === 0 ? 'unreachable' : null
+      return this.gone.length + this.#waits > bearable ? 'gone' : pending === 0 ? 'unreachable' : null
+    }
     if (this.#refusals > 0) return this.isMostlyHeard ? 'refused' : pending === 0 ? 'unreachable' : null
     const standing = votes + this.#waits
     if (standing >= this.#quorum) return 'waiting'

@@ -49,6 +49,14 @@ describe('tally', () => {
     expect(count(5, 3, [waits, waits, waits], true).outcome).toBe('gone')
   })
 
+  it('keeps a hold that has half of the votes: nobody else can have a majority', () => {
+    expect(count(4, 3, [vote(1), vote(1), waits, waits], true).outcome).toBe('unreachable')
+    expect(count(4, 3, [vote(1), vote(1), gone, gone], true).outcome).toBe('unreachable')
+    expect(count(4, 3, [vote(1), waits, waits], true).outcome).toBe(null)
+    expect(count(4, 3, [vote(1), waits, waits, gone], true).outcome).toBe('gone')
+    expect(count(4, 3, [vote(1), waits, waits, 'error'], true).outcome).toBe('gone')
+  })
+
   it('tells contention from outage: a try that most servers answered was refused', () => {
     expect(count(5, 3, [vote(1), refused, 'error', 'error', vote(1)]).outcome).toBe('refused')
     expect(count(5, 3, [refused, 'error', 'error', 'error', vote(1)]).outcome).toBe('unreachable')
