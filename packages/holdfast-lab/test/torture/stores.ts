@@ -48,7 +48,7 @@ export async function shortTorture({ store, server, nemeses }: Short): Promise<v
     const backend = await spawnBackend(store)
     const seed = Math.floor(Math.random() * 1e6)
     let last = ''
-    onTestFailed(() => console.error(`the run that failed, or hung: ${last}`))
+    onTestFailed(() => void process.stderr.write(`the run that failed, or hung: ${last}\n`))
     try {
       const lacking = NEMESES.filter((name) => unavailable(backend, name) !== null)
       expect(lacking, 'packages/holdfast-lab/test/torture/not-run.json').toEqual(expectedLacks(store))

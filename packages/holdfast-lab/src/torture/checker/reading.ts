@@ -72,7 +72,7 @@ export class Reading {
     if (event.e !== 'lost' && event.e !== 'release' && event.e !== 'released' && event.e !== 'effect') return
     const hold = this.#holds.get(key(event))
     if (hold === undefined) return
-    if (event.e === 'lost') hold.lostAt = event.t
+    if (event.e === 'lost') hold.lostAt ??= event.t
     if (event.e === 'released') hold.released = event.outcome
     if (event.e === 'effect') extend(hold, event.until, event.begun)
     if (event.e === 'release') {

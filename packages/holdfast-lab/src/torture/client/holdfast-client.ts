@@ -133,6 +133,7 @@ function claim(held: Held): Claim {
     get leftMs() {
       return held.remainingMs
     },
+    lost: held.signal,
     isHeld: () => {
       try {
         held.assertHeld()

@@ -17,6 +17,8 @@ export interface Claim {
   readonly token: bigint | null
   /** What is left of the lease by the own clock; Infinity where the client keeps no account. */
   readonly leftMs: number
+  /** Aborted as soon as the client knows of its loss; absent where nobody is told. */
+  readonly lost?: AbortSignal
   /** Whether it may act now. */
   isHeld(): boolean
   /** Whether it was still ours. */

@@ -116,6 +116,9 @@ export class Visitor {
 
   /** Reads, stays, writes: as those do who need a lock. False: it was lost, or turned away. */
   async act(i: number, stay: Stay, claim: Claim): Promise<boolean> {
+    // Written down when it is told, not when it is looked at: a lock may be lost before its lease ends, and then others
+    // may have it at once.
+    claim.lost?.addEventListener('abort', () => this.#lost(i), { once: true })
     if (!(await this.step(i, 'read', stay, claim))) return false
     await pause(stay.stayMs, this.stop)
     return this.step(i, 'write', stay, claim)
@@ -123,12 +126,12 @@ export class Visitor {
 
   /** Each step is guarded by a look at the claim, and nothing comes between the two. */
   async step(i: number, what: 'read' | 'write', { line, exclusive, upgraded }: Stay, claim: Claim): Promise<boolean> {
-    const { p, recorder, referee } = this.#parts
+    const { referee } = this.#parts
     // Stamped before the look: a deadline that passes between the look and the stamp is nobody's fault.
     const begun = micros()
     const { leftMs, token } = claim
     if (!claim.isHeld()) {
-      recorder.record({ e: 'lost', t: micros(), p, i })
+      this.#lost(i)
       return false
     }
     const given = token === null ? {} : { token: String(token) }
@@ -148,6 +151,11 @@ export class Visitor {
     } catch (error) {
       recorder.record({ e: 'released', t: micros(), p, i, outcome: 'unknown', error: told(error) })
     }
+  }
+
+  #lost(i: number): void {
+    const { p, recorder } = this.#parts
+    recorder.record({ e: 'lost', t: micros(), p, i })
   }
 
   /** After the release: one that is stopped between check and release is still a holder to aim at. */
