@@ -71,7 +71,7 @@ export class Rounds {
       const proposed = own.token ?? (own.round === 0 ? own.priority : this.#servers.propose())
       const round = this.#next(own)
       own.isBusy = true
-      const tally = await this.#count(own, limitMs, counted, round, (voter) =>
+      const tally = await this.#count(own, limitMs, false, round, (voter) =>
         this.#enterAt(voter, own, proposed, round, wait, counted),
       )
       if (again < AGAIN && (await this.#isChanged([tally]))) continue
@@ -128,19 +128,16 @@ export class Rounds {
     return ownPlaces.map((own) => places.get(own) ?? null)
   }
 
-  /**
-   * Asks all about one place that does not hold yet, and counts. Four servers become three between a round and the
-   * settling of its token: two of three would be a majority, and two of the four that the round was counted by are not.
-   */
+  /** Asks all about one place, and counts. */
   async #count(
     own: OwnPlace,
     limitMs: number,
-    counted: Deployment,
+    isHeld: boolean,
     round: number,
     send: (voter: Voter) => Promise<Items>,
   ): Promise<Tally> {
-    const { members: asked, total, runtime } = this.#servers
-    const tally = new Tally(total, this.#servers.quorumOf(counted), false, asked.length)
+    const { members: asked, total, quorum, runtime } = this.#servers
+    const tally = new Tally(total, quorum, isHeld, asked.length)
     await poll({
       voters: asked,
       runtime,
@@ -327,7 +324,7 @@ export class Rounds {
     const round = this.#next(own)
     const args = [this.#retentionMs, 1, own.entry.id, largest, 2, round]
     const limitMs = Math.min(this.#limitMs, own.entry.ttlMs / 3)
-    const written = await this.#count(own, limitMs, counted, round, (voter) =>
+    const written = await this.#count(own, limitMs, false, round, (voter) =>
       voter.ask('touch', [own.key], args, counted),
     )
     if (written.end() === 'granted') own.token = largest

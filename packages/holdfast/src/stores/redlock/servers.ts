@@ -94,11 +94,7 @@ export class Servers implements VoterOwner {
 
   /** How many votes make a majority of the deployment, however many of its servers this client was given. */
   get quorum(): number {
-    return this.quorumOf(this.#membership.deployment)
-  }
-
-  /** The same for a deployment that may not be the present one any more. */
-  quorumOf(deployment: Deployment | null): number {
+    const { deployment } = this.#membership
     return Math.max(this.#settings.quorum, majorityOf(deployment?.servers.length ?? this.voters.length))
   }
 
