@@ -184,6 +184,19 @@ describe('house rules', () => {
     expect(exported.filter((name) => REPLACED.test(hyphened(name)))).toEqual([])
   })
 
+  test('every file name is built from the glossary, or from the plain words that were agreed on', () => {
+    const page = documents.find(({ path }) => path === 'docs/explain/glossary.md')?.text ?? ''
+    const stem = (word: string): string => word.replaceAll('-', '').replace(/s$/, '')
+    const glossary = new Set([...page.matchAll(/^\| (\S+) +\|/gm)].map((match) => stem(match[1] as string)))
+    // A word that is new here must not mean what another one means already: whoever adds it reads the list.
+    const plain = new Set(readFileSync(`${ROOT}test/file-words.txt`, 'utf8').split(/\s+/).filter(Boolean))
+    const names = inside(LIBRARY).map(({ path }) => path.slice(path.lastIndexOf('/') + 1))
+    const words = new Set(names.flatMap((name) => name.replace(/(\.generated)?(\.d)?\.ts$/, '').split('-')))
+    const ours = [...words].filter((word) => !glossary.has(stem(word)))
+    expect(ours.filter((word) => !plain.has(word))).toEqual([])
+    expect([...plain].filter((word) => !ours.includes(word))).toEqual([])
+  })
+
   test('no exported class or interface stands for two things', () => {
     // Stores and clients do the same job under the same name. Elsewhere a name belongs to one part of the library, or
     // to files of the same name: cleanup.ts of core and of ZooKeeper.
