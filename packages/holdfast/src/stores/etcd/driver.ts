@@ -2,12 +2,11 @@
  * The etcd driver: a line is a range of keys, a place is a key on a lease, and its number is the key's create revision.
  */
 import type { Runtime } from '../../contract/runtime.ts'
-import { LockLostError, StoreError, UnsupportedError } from '../../contract/errors.ts'
+import { LockLostError, UnsupportedError } from '../../contract/errors.ts'
 import {
   type CellView,
   type Change,
   type Entry,
-  type Instant,
   isGranted,
   type LineView,
   type Place,
@@ -18,6 +17,7 @@ import {
 import { Batches } from './batch.ts'
 import { BreakWakeups } from './wakeups-breaks.ts'
 import { EnterAll } from './enter-all.ts'
+import { Entering } from './entering.ts'
 import { breakLine } from './breaking.ts'
 import { Tombstones } from '../shared/tombstones.ts'
 import { Cells } from './cells.ts'
@@ -25,13 +25,12 @@ import type { EtcdClient } from '../../clients/etcd/index.ts'
 import { type EtcdGuard, type EtcdStore, guardOf, storeToken } from './guard.ts'
 import { Renaming } from './renaming.ts'
 import type { Keys } from './keys.ts'
-import { isLeaseGone, Leases, mayHaveApplied } from './leases.ts'
+import { Leases } from './leases.ts'
 import { leaveById, leavePlace, outlastPlace } from './leaving.ts'
 import { listLines } from './listing.ts'
-import { Look, type Sight } from './look.ts'
-import { placeValue } from './place-value.ts'
+import { Look } from './look.ts'
 import { Reweighing } from './reweighing.ts'
-import { type OwnPlace, OwnPlaces } from './places.ts'
+import { OwnPlaces } from './places.ts'
 import { HoldWakeups } from './wakeups-holds.ts'
 import { Touching } from './touching.ts'
 import { Wakeups } from './wakeups.ts'
@@ -48,8 +47,7 @@ export interface EtcdDriverConfig {
 
 const SAFETY =
   'Holds while a majority of the members keeps its data and the lease lives; a client paused past its lease may ' +
-  'act beside ' +
-  'its successor, which a guard in the same etcd (the create revision of the place) refuses.'
+  'act beside its successor, which a guard in the same etcd (the create revision of the place) refuses.'
 
 export class EtcdDriver implements EtcdStore {
   readonly name = 'etcd'
@@ -58,7 +56,6 @@ export class EtcdDriver implements EtcdStore {
   readonly #runtime: Pick<Runtime, 'now' | 'wallNow'>
   readonly #timeoutMs: number
   readonly #keys: Keys
-  readonly #look: Look
   readonly #batches: Batches
   readonly #ownPlaces: OwnPlaces
   readonly #leases: Leases
@@ -66,6 +63,7 @@ export class EtcdDriver implements EtcdStore {
   readonly #breakWakeups: BreakWakeups
   readonly #holdWakeups: HoldWakeups
   readonly #touching: Touching
+  readonly #entering: Entering
   readonly #renaming: Renaming
   readonly #reweighing: Reweighing
   readonly #together: EnterAll
@@ -89,19 +87,23 @@ export class EtcdDriver implements EtcdStore {
     this.#runtime = runtime
     this.#timeoutMs = timeoutMs
     this.#keys = config.keys
-    this.#look = new Look(this.#keys)
+    const look = new Look(this.#keys)
     this.#batches = new Batches(client)
     this.#ownPlaces = new OwnPlaces(this.#keys)
     this.#leases = new Leases(client, runtime, timeoutMs, this.#ownPlaces)
     this.#wakeups = new Wakeups(client)
     this.#breakWakeups = new BreakWakeups(client, this.#keys, this.#ownPlaces, this.#wakeups)
     this.#holdWakeups = new HoldWakeups(this.#ownPlaces, this.#wakeups)
-    this.#touching = new Touching(client, this.#keys, this.#look, this.#leases, this.#ownPlaces, this.#wakeups)
-    const parts = { client, keys: this.#keys, look: this.#look, runtime }
-    const crew = { leases: this.#leases, ownPlaces: this.#ownPlaces, wakeups: this.#wakeups, touching: this.#touching }
-    this.#renaming = new Renaming({ ...parts, ...crew })
+    this.#touching = new Touching(client, this.#keys, look, this.#leases, this.#ownPlaces, this.#wakeups)
+    const parts = {
+      ...{ client, runtime, timeoutMs, look, keys: this.#keys, batches: this.#batches, tombstones: this.#tombstones },
+      ...{ leases: this.#leases, ownPlaces: this.#ownPlaces, touching: this.#touching },
+      ...{ wakeups: this.#wakeups, holdWakeups: this.#holdWakeups },
+    }
+    this.#entering = new Entering(parts)
+    this.#renaming = new Renaming(parts)
     this.#reweighing = new Reweighing(client, this.#keys, this.#touching)
-    this.#together = new EnterAll({ ...parts, ...crew, leave: (entry) => this.leave(entry) })
+    this.#together = new EnterAll({ ...parts, leave: (entry) => this.leave(entry) })
     this.#cells = new Cells(client, this.#keys)
   }
 
@@ -109,9 +111,9 @@ export class EtcdDriver implements EtcdStore {
     this.#check(entry)
     const isTry = !wait && entry.capacity === 1
     if (!wait && !isTry && this.#ownPlaces.get(entry.id) === undefined) {
-      if (!(await this.#hasRoom(entry))) return null
+      if (!(await this.#entering.hasRoom(entry))) return null
     }
-    const place = await this.#enter(entry, isTry)
+    const place = await this.#entering.enter(entry, isTry)
     if (wait || isTry || place === null || isGranted(entry, place)) return place
     // Somebody came between the look and the entering.
     await this.leave(entry)
@@ -120,7 +122,7 @@ export class EtcdDriver implements EtcdStore {
 
   async enterAll(entries: readonly Entry[]): Promise<Place[] | null> {
     for (const entry of entries) this.#check(entry)
-    return entries.some(({ id }) => this.#isDead(id)) ? null : this.#together.enterAll(entries)
+    return entries.some(({ id }) => this.#entering.isDead(id)) ? null : this.#together.enterAll(entries)
   }
 
   rename(entry: Entry, id: string): Promise<Place | null> {
@@ -199,77 +201,10 @@ export class EtcdDriver implements EtcdStore {
     throw new UnsupportedError('etcd: in the go layout a lock has one holder: no semaphores, no read locks', { line })
   }
 
-  #isDead(id: string): boolean {
-    return this.#tombstones.find(id, this.#runtime.now()) === true
-  }
-
   async #close(): Promise<void> {
     this.#breakWakeups.rest()
     this.#holdWakeups.close()
     await this.#leases.close()
     await this.#client.close()
-  }
-
-  async #hasRoom(entry: Entry): Promise<boolean> {
-    const { responses } = await this.#client.txn({ success: this.#look.roomOps(entry) })
-    return this.#look.rooms([entry], responses)[0] !== null
-  }
-
-  async #enter(entry: Entry, alone: boolean): Promise<Place | null> {
-    const value = placeValue(entry, this.#runtime.wallNow())
-    const timeoutMs = Math.min(this.#timeoutMs, Math.max(entry.ttlMs, 1_000))
-    for (let isLeaseNew = false; ; ) {
-      const lease = this.#leases.ready(entry.ttlMs) ?? (await this.#leases.fresh(entry.ttlMs))
-      if (this.#isDead(entry.id)) return null
-      // Counted from before this request: were it taken from a keep-alive sent after the place was made, a place that
-      // was broken in between would be believed in for longer than it stands.
-      const { since } = lease
-      const standing = this.#ownPlaces.add(entry, lease)
-      this.#holdWakeups.begin()
-      try {
-        const { calm } = standing.slot
-        const isShort = alone || calm.isLikely
-        const txn = isShort
-          ? this.#look.aloneTxn(standing, lease, value, alone)
-          : this.#look.behindTxn(standing, lease, value)
-        const answer = await this.#batches.send(entry.line, txn, timeoutMs)
-        const seen = this.#look.entered(standing, lease, answer)
-        calm.found('token' in seen && seen.front === 0)
-        if ('token' in seen) return this.#entered(standing, seen, since)
-        if (seen.isThere) return (await this.#touching.touch([entry]))[0] ?? null
-        if (isShort && !alone) continue
-        this.#forget(standing)
-        this.#look.checkCapacity(entry, seen.other)
-        if (alone) return null
-        throw new StoreError(`etcd: lock ${JSON.stringify(entry.line)} was refused for no known reason`)
-      } catch (error) {
-        if (isLeaseGone(error) && !isLeaseNew) {
-          isLeaseNew = true
-          this.#leases.lapsed(lease)
-          continue
-        }
-        if (mayHaveApplied(error)) {
-          standing.doubted = true
-          this.#leases.retire(lease)
-        } else if (standing.token === 0n) this.#forget(standing)
-        throw error
-      }
-    }
-  }
-
-  #entered(standing: OwnPlace, sight: Sight, since: Instant): Place {
-    const { entry } = standing
-    const { token, ahead, wanted } = sight
-    standing.token = token
-    standing.modRevision = token
-    standing.ahead = ahead
-    standing.granted = isGranted(entry, sight)
-    if (!standing.granted) this.#wakeups.await(entry.id, standing.slot.keyText, sight)
-    return { token, ahead, recheckMs: null, since, wanted }
-  }
-
-  #forget(standing: OwnPlace): void {
-    this.#ownPlaces.remove(standing.entry.id)
-    this.#leases.release(standing)
   }
 }
