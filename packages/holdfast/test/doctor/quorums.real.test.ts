@@ -29,8 +29,9 @@ test.skipIf(skipped('etcd'))('one member of etcd is a warning; three of an old v
 test.skipIf(skipped('etcd'))(
   'an election time-out that is longer than the lease, and a quota that is used up',
   async () => {
-    const slow = await bed.etcd(1, { heartbeatMs: 4_000, electionMs: 25_000 })
-    expect(await ills(slow.url)).toMatchObject({ 'etcd.election': 'warning' })
+    // It elects itself after one time-out: a short one, and a shorter lease.
+    const slow = await bed.etcd(1, { heartbeatMs: 300, electionMs: 3_000 })
+    expect(await ills(`${slow.url}?ttlMs=2000`)).toMatchObject({ 'etcd.election': 'warning' })
     const full = await bed.etcd(1, { flags: ['--quota-backend-bytes=200000'] })
     const client = new EtcdClient({ endpoints: [`http://127.0.0.1:${full.servers[0]?.port}`] })
     const value = Buffer.alloc(50_000)
@@ -44,6 +45,12 @@ test.skipIf(skipped('etcd'))(
     expect(await ills(full.url)).toMatchObject({ 'etcd.quota': 'danger', lock: 'danger' })
   },
 )
+
+test('an even number of servers is noted', async () => {
+  expect(await ills((await bed.etcd(2)).url)).toMatchObject({ 'etcd.members': 'note' })
+  const two = await bed.zookeeper(2, { tickMs: 2_000 })
+  expect(await ills(two.url)).toEqual({ 'zookeeper.ensemble': 'note' })
+})
 
 test.skipIf(skipped('zookeeper'))('ZooKeeper alone, with short sessions, and without words', async () => {
   const alone = await bed.zookeeper(1)

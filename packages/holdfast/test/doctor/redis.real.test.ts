@@ -4,6 +4,7 @@ import { examine } from '../../src/doctor/doctor.ts'
 import { StoreUnreachableError } from '../../src/index.ts'
 import { initRedlock } from '../../src/stores/redlock/index.ts'
 import { freePort } from '../../../holdfast-lab/src/testbed/port.ts'
+import { faultProxy } from '../../../holdfast-lab/src/testbed/proxy.ts'
 import { redisAsk } from '../../../holdfast-lab/src/testbed/redis.ts'
 import { requireServers, requireTools } from '../../../holdfast-lab/src/testbed/require.ts'
 import { type Testbed, testbed } from '../../../holdfast-lab/src/testbed/testbed.ts'
@@ -71,6 +72,22 @@ test('a clock that is off', async () => {
   const server = await bed.redis({ appendonly: 'always', ...(clock.env === null ? {} : { env: clock.env }) })
   await clock.set(90_000)
   expect(await ills(server.url)).toMatchObject({ 'redis.clock': 'warning' })
+})
+
+test('a clock that steps while it is looked at', async () => {
+  const clock = await clocks.make('steps')
+  const server = await bed.redis({ appendonly: 'always', ...(clock.env === null ? {} : { env: clock.env }) })
+  // Each answer takes a while, so that a step comes between two of them.
+  const proxy = await faultProxy({ port: server.port })
+  await proxy.set({ delayMs: 30 })
+  let steps = 0
+  const timer = setInterval(() => void clock.set(++steps % 2 === 0 ? 0 : 5_000), 60)
+  try {
+    expect(await ills(`redis://127.0.0.1:${proxy.port}`)).toMatchObject({ 'redis.clock': 'danger' })
+  } finally {
+    clearInterval(timer)
+    await proxy.close()
+  }
 })
 
 test('a server that is not there is no finding', async () => {
