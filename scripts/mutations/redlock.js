@@ -164,4 +164,14 @@ export default [
     test: clocks,
     only: 'three of five go back by 5 s',
   },
+  {
+    rule: 'Redlock lists',
+    name: 'half-of-the-votes-is-lost',
+    says: 'a holder with two votes of four gives its lock up, although nobody else can have three',
+    file: 'packages/holdfast/src/stores/redlock/tally.ts',
+    find: 'if (votes + pending > bearable) return',
+    replace: 'if (votes > this.#asked) return',
+    test: 'packages/holdfast/test/stores/redlock/tally.test.ts',
+    only: 'keeps a hold that has half of the votes',
+  },
 ]
