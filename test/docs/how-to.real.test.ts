@@ -249,3 +249,44 @@ test.concurrent('testing.md: its tests pass in Vitest', async () => {
   expect(lines.join('\n')).toMatch(/Tests +5 passed/)
   expect(code).toBe(0)
 })
+
+test.concurrent('monitoring.md: a scrape reads what the program did', async () => {
+  const port = await freePort()
+  const program = project.start(
+    'monitored',
+    `${sample('monitoring.md', 'prometheusMetrics')}\nsetInterval(() => {}, 1e3)`,
+    {
+      PORT: String(port),
+    },
+  )
+  await program.says('sold')
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
+  expect(text).toContain('holdfast_lock_wait_duration_seconds_count{lock="stock:*",store="redis",outcome="acquired"} 1')
+  program.signal('SIGKILL')
+  await program.ended
+})
+
+test.concurrent('migrating.md: on the rolling way both the old key and the new lock are held', async () => {
+  const text = `import { Redis } from 'ioredis'
+  const own = new Redis('${redisUrl}')
+  const keys = async () => [await own.exists('mutex:stock'), await own.exists('holdfast:{stock}')]
+  Object.assign(globalThis, { client: own, work: async () => console.log('inside', ...(await keys())) })
+  const { old, hf } = await import('./rolling-sample.ts')
+  console.log('after', (await keys())[0])
+  await old.close()
+  await hf.close()
+  own.disconnect()`
+  project.write('rolling-sample.ts', `${sample('migrating.md', 'setNx')}\nexport { old, hf }`)
+  expect(await project.start('rolling', text).ended).toEqual({ code: 0, lines: ['inside 1 1', 'after 0'] })
+})
+
+test.concurrent('zh/start.md: the first ten minutes, on a SQLite file', async () => {
+  const said: string[][] = []
+  for (const [i, text] of project.blocks('../zh/start.md', 'ts').entries()) {
+    const env = { XDG_STATE_HOME: `${project.folder}/start` }
+    const { code, lines } = await project.start(`start-${i}`, text, env).ended
+    expect(code, lines.join('\n')).toBe(0)
+    said.push(lines.map((line) => line.replace(/\d+n$/, 'n')))
+  }
+  expect(said).toEqual([['拿到锁，token 是 n', '卖出 1'], ['null', 'true'], ['true'], ['true']])
+})
