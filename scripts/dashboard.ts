@@ -1,10 +1,11 @@
 /**
  * `npm run dashboard`: runs every query of docs/grafana/holdfast.json on a real Prometheus that scrapes a process which
- * uses locks, and has promtool judge the text. Needs Debian's package `prometheus`. Fails if any query finds nothing.
+ * uses locks, and has promtool judge the text, and the alerts of docs/how-to/monitoring.md by the cases of
+ * test/docs/alerts.yml. Needs Debian's package `prometheus`. Fails if a query finds nothing or an alert is silent.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -31,6 +32,7 @@ try {
   while (performance.now() < until) await playAll('order')
   execFileSync('promtool', ['check', 'metrics'], { input: metrics.text(), stdio: ['pipe', 'inherit', 'inherit'] })
   console.log('promtool finds nothing wrong with the text')
+  judgeAlerts()
   for (const { title, targets } of panels) for (const { expr } of targets) await ask(title, expr)
 } finally {
   server.kill('SIGTERM')
@@ -40,6 +42,18 @@ try {
   rmSync(folder, { recursive: true, force: true })
 }
 process.exitCode = failures === 0 ? 0 : 1
+
+/** The rules as they stand on the page, and what must fire and what must not. */
+function judgeAlerts(): void {
+  const rules = /^```yaml\n([\s\S]*?)^```$/m.exec(readFileSync('docs/how-to/monitoring.md', 'utf8'))?.[1] ?? ''
+  writeFileSync(join(folder, 'rules.yml'), rules)
+  copyFileSync('test/docs/alerts.yml', join(folder, 'alerts.yml'))
+  for (const [what, file] of [
+    ['check', 'rules.yml'],
+    ['test', 'alerts.yml'],
+  ] as const)
+    execFileSync('promtool', [what, 'rules', file], { cwd: folder, stdio: 'inherit' })
+}
 
 function start(targetPort: number): ChildProcess {
   const file = join(folder, 'prometheus.yml')

@@ -1,6 +1,7 @@
 /** The Chinese pages can't drift from the English ones: each names its counterpart, and has the same code. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { EXHIBITS } from '../../packages/holdfast-lab/src/lab/catalogue.ts'
 
 const ROOT = new URL('../../', import.meta.url)
 const pages = [
@@ -10,8 +11,8 @@ const pages = [
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/zh/${name}`),
 ]
-/** It walks through texts that are Chinese themselves. */
-const CHINESE_ONLY = ['docs/zh/five-texts.md']
+/** A walk through texts that are Chinese themselves, and a start of its own, which how-to.real.test.ts runs. */
+const CHINESE_ONLY = ['docs/zh/five-texts.md', 'docs/zh/start.md']
 const translated = pages.filter((page) => !CHINESE_ONLY.includes(page))
 
 const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8')
@@ -33,13 +34,29 @@ function blocks(path: string): string[] {
 }
 
 test('each Chinese page has its English counterpart, with the same code', () => {
-  expect(translated.length).toBeGreaterThan(1)
+  expect(translated.length).toBeGreaterThan(15)
   for (const page of translated) {
     const english = counterpart(page)
     expect(existsSync(new URL(english, ROOT)), `${page} names ${english}`).toBe(true)
     expect(blocks(page), page).toEqual(blocks(english))
   }
   expect(blocks('README.zh-CN.md').length).toBeGreaterThan(2)
+})
+
+test('who is in a hurry finds the same pages in Chinese', () => {
+  // What only those need who work on Holdfast itself, or who read the reference anyway, stays in English.
+  const english = readdirSync(new URL('docs/how-to/', ROOT))
+  const left = english.filter((name) => !existsSync(new URL(`docs/zh/how-to/${name}`, ROOT)))
+  expect(left).toEqual(['adapters.md', 'console.md', 'consumers.md', 'fencing.md', 'rehearse.md'])
+  for (const page of pages.filter((path) => path.startsWith('docs/zh/how-to/')))
+    expect(read('docs/zh/start.md'), page).toContain(page.replace('docs/zh/', ''))
+})
+
+test('the walk through the five texts names exhibits that can be run', () => {
+  const named = [...read('docs/zh/five-texts.md').matchAll(/holdfast lab ([a-z-]+)|\| `([a-z]+(?:-[a-z]+)+)` +\|/g)]
+  const names = named.map((match) => match[1] ?? match[2])
+  expect(names.length).toBeGreaterThan(15)
+  for (const name of names) expect(EXHIBITS.map((exhibit) => exhibit.name)).toContain(name)
 })
 
 test('what a Chinese page points at is there', () => {

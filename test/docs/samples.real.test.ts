@@ -75,6 +75,8 @@ test('every sample compiles', () => {
     lib: ['lib.es2023.d.ts', 'lib.esnext.disposable.d.ts'],
     types: ['node'],
     strict: true,
+    // As NestJS wants it.
+    experimentalDecorators: true,
     skipLibCheck: true,
     noEmit: true,
   })
