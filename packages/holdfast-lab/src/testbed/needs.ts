@@ -15,6 +15,7 @@ export type ToolKind =
   | 'shells'
   | 'systemd'
   | 'browser'
+  | 'spin'
 
 export type Kind = ServerKind | ToolKind
 
@@ -59,6 +60,8 @@ const TOOLS: Readonly<Record<ToolKind, Needs>> = {
   terminal: { programs: ['tmux'], packages: ['tmux'] },
   shells: { programs: ['bash', 'zsh', 'fish'], packages: ['bash', 'zsh', 'fish'] },
   systemd: { programs: ['systemd-analyze'], packages: ['systemd'] },
+  // The model checker: it writes a verifier in C, which the compiler builds.
+  spin: { programs: ['spin'], packages: ['spin'] },
 }
 
 /** All kinds of servers, in the order in which they are started. */
