@@ -1,5 +1,5 @@
 /**
- * What is exported can be read by others: each format is read back here by a reader of its own, and judged as Porcupine,
+ * What is exported can be read by others: each format is read back by a reader of its own, and judged as Porcupine,
  * Knossos and Elle would. Those three were not run on it.
  */
 import { describe, expect, test } from 'vitest'
