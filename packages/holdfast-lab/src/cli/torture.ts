@@ -21,6 +21,7 @@ import { type Judgement, judge, type Verdict } from '../torture/checker/judge.ts
 import { unavailable } from '../torture/conductor/choice.ts'
 import type { NotRun, Progress } from '../torture/conductor/options.ts'
 import { withDefaults } from '../torture/defaults.ts'
+import { FORMATS } from '../torture/exchange/formats.ts'
 import { readHistory } from '../torture/history/read.ts'
 import { isNemesis, NEMESES, type NemesisName } from '../torture/nemesis/names.ts'
 import { htmlReport } from '../torture/report/html.ts'
@@ -28,6 +29,7 @@ import { jsonReport } from '../torture/report/json.ts'
 import { textReport } from '../torture/report/text.ts'
 import { torture } from '../torture/torture.ts'
 import { Ticker } from './ticker.ts'
+import { exportHistory } from './torture-export.ts'
 
 export const syntax: Syntax = {
   command: 'torture',
@@ -42,10 +44,14 @@ export const syntax: Syntax = {
     nemesis: 'value',
     history: 'value',
     report: 'value',
+    format: 'value',
+    to: 'value',
+    line: 'value',
+    open: 'flag',
     json: 'flag',
     quiet: 'flag',
   },
-  operands: ['[check]', '[FILE]'],
+  operands: ['[check|export]', '[FILE]'],
   runs: false,
 }
 
@@ -54,6 +60,7 @@ export const help: string = `Puts locks through harsh conditions, with real proc
 Usage: holdfast torture --spawn KIND [options]      starts servers of its own, and breaks them too
        holdfast torture --store URL [options]       your own server; only our client processes are stopped and killed
        holdfast torture check FILE [--report FILE.html] [--json]    judges the history of a run again
+       holdfast torture export FILE --format FORMAT [--to OUT]      gives it to the checkers of others
 
   --spawn KIND        ${SPAWNS.join(', ')}
   --seconds 30        how long faults are made; starting, healing and judging come on top
@@ -67,6 +74,11 @@ Usage: holdfast torture --spawn KIND [options]      starts servers of its own, a
   --json              the verdict as one JSON object
   --quiet             no progress on stderr
 
+  --format FORMAT     ${FORMATS.join(', ')}: for Porcupine, Knossos, Elle
+  --to OUT            the file to write; default: stdout
+  --line NAME         edn: which mutex; needed where there are several
+  --open              list-append: the list that checks no tokens, instead of the one that does
+
 Faults: ${wrapped(NEMESES.join(', '), 100)}
 
 Exit code: 0 it holds · 1 it is broken · 2 inconclusive (three runs, and no fault met a holder)
@@ -75,12 +87,13 @@ Exit code: 0 it holds · 1 it is broken · 2 inconclusive (three runs, and no fa
 Examples:
   holdfast torture --spawn redis --report redis.html
   holdfast torture --spawn etcd --nemesis failover,pause-holder --seconds 120
-  holdfast torture --store postgres://localhost/app --seconds 60`
+  holdfast torture --store postgres://localhost/app --seconds 60
+  holdfast torture export history.jsonl --format edn --line mutex-1 --to mutex.edn`
 
 const EXITS: Readonly<Record<Verdict, number>> = { valid: 0, invalid: 1, unknown: 2 }
 
 export async function execute(given: Given): Promise<number> {
-  if (given.operands.length > 0) return recheck(given)
+  if (given.operands.length > 0) return reread(given)
   refuseBoth(syntax, given, 'store', 'spawn')
   const whole = (name: string, otherwise: number, low: number, high: number): number => {
     const text = given.values.get(name) ?? String(otherwise)
@@ -142,13 +155,22 @@ export async function execute(given: Given): Promise<number> {
   }
 }
 
-async function recheck(given: Given): Promise<number> {
-  const [verb, file] = given.operands
-  if (verb !== 'check')
-    throw usage(syntax, `torture does not know what to do with ${JSON.stringify(verb)}; did you mean check?`)
-  if (file === undefined) throw usage(syntax, 'torture check needs a FILE')
+const VERBS = ['check', 'export']
+
+/** What is done with the history of a run that is over. */
+async function reread(given: Given): Promise<number> {
+  const [verb = '', file] = given.operands
+  if (!VERBS.includes(verb)) {
+    const meant = nearest(verb, VERBS) ?? VERBS.join(' or ')
+    throw usage(syntax, `torture does not know what to do with ${JSON.stringify(verb)}; did you mean ${meant}?`)
+  }
+  if (file === undefined) throw usage(syntax, `torture ${verb} needs a FILE`)
   if (!existsSync(file)) throw usage(syntax, `there is no file ${JSON.stringify(file)}`)
   if (!statSync(file).isFile()) throw usage(syntax, `${JSON.stringify(file)} is no file`)
+  if (verb === 'export') {
+    checkFolder(given.values.get('to'))
+    return exportHistory(syntax, given, file)
+  }
   const judgement = judge(readHistory(file))
   await tell(given, judgement, [])
   return EXITS[judgement.verdict]

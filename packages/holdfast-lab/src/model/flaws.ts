@@ -17,6 +17,8 @@ export interface Flaw {
   readonly times?: number
   /** The fault of Holdfast, or of a store, that this was. */
   readonly seen?: string
+  /** Its number in the list of findings. */
+  readonly finding?: string
 }
 
 /** A line whose steps differ for some events. */
@@ -48,6 +50,7 @@ export const FLAWS: readonly Flaw[] = [
     fault: 'late',
     rules: { ...RULES, leavesWhenDoubted: 1 },
     seen: 'a given-up enter left a ghost',
+    finding: 'B2',
   },
   {
     name: 'a lost answer is asked for under another id',
@@ -55,6 +58,7 @@ export const FLAWS: readonly Flaw[] = [
     fault: 'late',
     rules: { ...RULES, keepsId: false },
     seen: 'etcd, layout key: a lost reply left a lock that nobody had',
+    finding: 'A5',
   },
   {
     name: 'a hand-over does not raise the token',
@@ -100,6 +104,7 @@ export const FLAWS: readonly Flaw[] = [
     fault: null,
     rules: { ...RULES, raisesInPlace: false },
     seen: 'rwLock(name).upgrade stopped a line for ever',
+    finding: 'A1',
   },
   {
     name: 'a broken place goes when it is left',
@@ -111,6 +116,7 @@ export const FLAWS: readonly Flaw[] = [
       return stepLine({ ...line, places }, event, now)
     }),
     seen: 'break without now let two act at once',
+    finding: 'A2',
   },
   {
     name: 'a break serves the next at once',
@@ -120,6 +126,7 @@ export const FLAWS: readonly Flaw[] = [
       event.kind === 'break' ? stepLine(line, { ...event, atOnce: true }, now) : null,
     ),
     seen: 'etcd, layout go: a broken etcdctl holder was not told',
+    finding: 'A10',
   },
   {
     name: 'an enter is answered and not kept',
@@ -130,6 +137,7 @@ export const FLAWS: readonly Flaw[] = [
       return step === null ? null : { ...step, line: { ...line, counter: step.line.counter } }
     }),
     seen: 'MySQL with autocommit = 0',
+    finding: 'A4',
   },
   {
     name: 'a renewal is answered, and the lease is not longer for it',
@@ -139,7 +147,8 @@ export const FLAWS: readonly Flaw[] = [
       const step = event.kind === 'touch' ? stepLine(line, event, now) : null
       return step === null ? null : { ...step, line }
     }),
-    seen: 'etcd 3.4.23 ends leases that were renewed; Redis servers that evict votes',
+    seen: 'etcd 3.4.23 ended leases that were renewed, after its leader stood still',
+    finding: 'A9',
   },
   {
     name: 'places of another make are not seen',
@@ -153,6 +162,7 @@ export const FLAWS: readonly Flaw[] = [
       return { ...step, line: { ...step.line, places } }
     }),
     seen: 'ZooKeeper, layout curator: kazoo and Curator locks were not seen',
+    finding: 'A11',
   },
   {
     name: 'a leave of an unknown id frees the first',
@@ -190,5 +200,47 @@ export const FLAWS: readonly Flaw[] = [
     rules: lineWhere((line, event, now) =>
       event.kind === 'enter' && line.places.length === 0 ? stepLine({ ...line, counter: 0 }, event, now) : null,
     ),
+  },
+  {
+    name: 'clients with other servers keep a line of their own',
+    world: 'mutex, three clients',
+    fault: null,
+    rules: lineWhere((line, event, now) => {
+      if (event.kind === 'break') return null
+      const isOther = (id: string): boolean => id.startsWith('b') !== event.id.startsWith('b')
+      const others = line.places.filter(({ id }) => isOther(id))
+      const step = stepLine({ ...line, places: line.places.filter(({ id }) => !isOther(id)) }, event, now)
+      const places = [...others, ...step.line.places].toSorted((a, b) => a.token - b.token)
+      return { ...step, line: { ...step.line, places } }
+    }),
+    seen: 'Redlock: clients with different lists of servers both held',
+    finding: 'A7',
+  },
+  {
+    name: 'a place is thrown away while its lease runs',
+    world: 'mutex, three clients',
+    fault: null,
+    rules: lineWhere((line, event, now) => {
+      const [first] = line.places
+      if (event.kind !== 'enter' || first === undefined || line.places.some(({ id }) => id === event.id)) return null
+      return stepLine(without(line, first.id), event, now)
+    }),
+    seen: 'Redlock: servers that may evict keys threw votes away',
+    finding: 'A8',
+  },
+  {
+    name: 'a break leaves a place of nobody behind',
+    world: 'mutex, three clients',
+    fault: 'break',
+    rules: lineWhere((line, event, now) => {
+      if (event.kind !== 'break') return null
+      const step = stepLine(line, event, now)
+      const counter = step.line.counter + 1
+      const stays = { ttl: Number.POSITIVE_INFINITY, lapsesAt: Number.POSITIVE_INFINITY, broken: false, turn: 0 }
+      const places = [...step.line.places, { id: 'z1', token: counter, weight: 1, ...stays }]
+      return { ...step, line: { ...step.line, places, counter } }
+    }),
+    seen: 'etcd, layout go: the key of a break stayed, and a lock named like the prefix waited for ever',
+    finding: 'A10',
   },
 ]

@@ -94,7 +94,7 @@ describe('exclusion', () => {
         .hold('c2', 10, { to: 30, token: 2_048 })
     expect(violated(handed(1_024))).toEqual([])
     expect(exposed(handed(1_024))).toContain('exclusion')
-    expect(violated(handed(512))).toEqual(['exclusion', 'order', 'owner'])
+    expect(violated(handed(512))).toEqual(['exclusion', 'model', 'order', 'owner'])
   })
 
   test('also where another had been granted it before the forgotten place was handed on', () => {
@@ -173,7 +173,7 @@ describe('tokens', () => {
       story.hold('c1', 2, { to: 5, token: 7_168 }).hold('c2', 10, { to: 15, token: 6_144 })
     const clock = (): Story => new Story().fault('clock-forward', 'redis-1', 1, 6, true)
     expect(violated(fell(clock()))).toEqual(['order', 'tokens'])
-    expect(violated(fell(new Story().fault('flush', 'all', 7, 7, true)))).toEqual(['order', 'tokens'])
+    expect(violated(fell(new Story().fault('flush', 'all', 7, 7, true)))).toEqual(['model', 'order', 'tokens'])
     const both = fell(clock().fault('flush', 'all', 7, 7, true))
     expect(violated(both)).toEqual([])
     expect(exposed(both)).toEqual(['tokens'])
@@ -226,7 +226,7 @@ describe('tokens', () => {
         .hold('c2', 10, { to: 15, token: 2_048 })
         .hold('c3', 19, { to: 30, token: 3_072 })
     expect(violated(late(20))).toEqual([])
-    expect(violated(late(40))).toEqual(['exclusion', 'order', 'owner', 'tokens'])
+    expect(violated(late(40))).toEqual(['exclusion', 'model', 'order', 'owner', 'tokens'])
   })
 
   test('above 2^53 they are compared exactly', () => {

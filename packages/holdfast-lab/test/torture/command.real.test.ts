@@ -3,6 +3,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { describe, expect, test } from 'vitest'
 import { descendants, isAlive, signalProcess } from '../../src/testbed/proc.ts'
 import { requireServers } from '../../src/testbed/require.ts'
+import { judgeAppends } from './append-judge.ts'
+import { readJepsen } from './jepsen-reader.ts'
 import { Terminal, until } from '../../../holdfast/test/cli/terminal.ts'
 
 interface Verdict {
@@ -73,6 +75,27 @@ describe('holdfast torture', () => {
     expect(judged.out).toContain('BROKEN')
   })
 
+  test('the history is given to the checkers of others', async () => {
+    const written = async (...options: string[]): Promise<string> => {
+      const to = terminal.path('exported')
+      const { code, out, err } = await terminal.holdfast('torture', 'export', history, ...options, '--to', to)
+      expect(code, out + err).toBe(0)
+      return readFileSync(to, 'utf8')
+    }
+    for (const resource of [[], ['--open']]) {
+      const lists = readJepsen(await written('--format', 'list-append', ...resource))
+      expect(lists.length).toBeGreaterThan(20)
+      expect(judgeAppends(lists)).toEqual([])
+    }
+    expect(readJepsen(await written('--format', 'edn', '--line', 'mutex-1')).length).toBeGreaterThan(20)
+    const lines = (await written('--format', 'porcupine')).trim().split('\n')
+    for (const line of lines)
+      expect(JSON.parse(line)).toMatchObject({ Input: { op: expect.stringMatching(/acquire|release/) } })
+    const several = await terminal.holdfast('torture', 'export', history, '--format', 'edn')
+    expect(several.code).toBe(64)
+    expect(several.err).toContain('choose one with --line')
+  })
+
   test('Ctrl-C in the middle: everything is mended, the report is written, and nothing is left', {
     timeout: 120_000,
   }, async () => {
@@ -106,6 +129,8 @@ describe('holdfast torture', () => {
       [['--store', terminal.store, '--seconds', 'ten'], /--seconds/],
       [['chekc', history], /did you mean check/],
       [['check'], /needs a FILE/],
+      [['export', history], /needs a --format: porcupine, edn, list-append/],
+      [['export', history, '--format', 'end'], /did you mean edn/],
       [['check', terminal.folder], /is no file/],
       [['--store', terminal.store, '--nemesis', 'kill-server,flush'], /none of these faults can be made here/],
       [['check', terminal.path('nowhere.jsonl')], /there is no file/],

@@ -93,8 +93,13 @@ describe('served-early', () => {
     new Story().hold('c1', 0, { token: 1_024, until: 1_000, lost: 20, to: 21, released: 'fail', ...o }).broken(10)
 
   test('the next before the broken lease has run out is found, also after the holder was told and has let go', () => {
-    expect(violated(told().hold('c2', 500, { token: 2_048, to: 510 }))).toEqual(['served-early'])
+    expect(violated(told().hold('c2', 500, { token: 2_048, to: 510 }))).toEqual(['model', 'served-early'])
     expect(violated(told().hold('c2', 1_001, { token: 2_048, to: 1_010 }))).toEqual([])
+  })
+
+  test('not if the holder let go before it had heard of the break: its work was over', () => {
+    const unheard = new Story().hold('c1', 0, { token: 1_024, until: 1_000, to: 21 }).broken(10)
+    expect(violated(unheard.hold('c2', 22, { token: 2_048, to: 30 }))).toEqual([])
   })
 
   test('with now it is what was asked for', () => {
@@ -116,7 +121,7 @@ describe('served-early', () => {
       .hold('c2', 30, { token: 2_048, to: 40 })
       .hold('c3', 30, { ...READER, token: 2_048, to: 40 })
     expect(violated(story)).toEqual([])
-    expect(violated(story.hold('c2', 50, { ...WRITER, token: 3_072, to: 60 }))).toEqual(['served-early'])
+    expect(violated(story.hold('c2', 50, { ...WRITER, token: 3_072, to: 60 }))).toEqual(['model', 'served-early'])
   })
 })
 

@@ -24,6 +24,11 @@ interface Told {
   readonly aborted?: boolean
 }
 
+interface Asking extends Pick<Told, 'line' | 'over'> {
+  /** Default 5 000. */
+  readonly waitMs?: number
+}
+
 export class Story {
   readonly #events: HistoryEvent[] = []
   #visits = 0
@@ -86,7 +91,7 @@ export class Story {
   }
 
   /** Asked, and not granted by anybody so far. */
-  ask(p: string, at: number, outcome?: 'fail' | 'unknown', o: Pick<Told, 'line' | 'over'> = {}): this {
+  ask(p: string, at: number, outcome?: 'fail' | 'unknown', o: Asking = {}): this {
     const i = this.#visits++
     const over = o.over === undefined ? {} : { over: o.over }
     this.#say({
@@ -97,7 +102,7 @@ export class Story {
       line: o.line ?? 'm',
       weight: 1,
       exclusive: true,
-      waitMs: 5_000,
+      waitMs: o.waitMs ?? 5_000,
       ...over,
     })
     if (outcome !== undefined) this.#say({ e: 'acquired', t: us(at) + 10, p, i, outcome })

@@ -19,6 +19,7 @@ export const RULES = [
   'overtaking',
   'wake-ups',
   'order',
+  'model',
 ] as const
 
 export type Rule = (typeof RULES)[number]
@@ -40,6 +41,7 @@ export const RULE_TEXT: Readonly<Record<Rule, string>> = {
   overtaking: 'no reader that comes later is served before a writer that waits',
   'wake-ups': 'a release wakes the next, not everybody',
   order: 'there is an order of events that explains each line',
+  model: 'the model of a line explains what everybody was told',
 }
 
 export interface Finding {
@@ -49,6 +51,8 @@ export interface Finding {
   readonly message: string
   /** The processes it is about. */
   readonly processes: readonly string[]
+  /** What happened in the line around it, one event each; absent: the message says all. */
+  readonly around?: readonly string[]
 }
 
 /** A violation breaks a promise. An exposure is what the store says may happen, and what a token is there to stop. */

@@ -8,6 +8,7 @@ import type { Checker, Finding, Rule } from './finding.ts'
 import { RULES } from './finding.ts'
 import { givenUp } from './given-up.ts'
 import { honestLoss } from './honest-loss.ts'
+import { model } from './model.ts'
 import { order } from './order.ts'
 import { overtaking } from './overtaking.ts'
 import { owner } from './owner.ts'
@@ -68,6 +69,7 @@ const CHECKERS: readonly Checker[] = [
   overtaking,
   wakeUps,
   order,
+  model,
 ]
 
 export function judge(events: readonly HistoryEvent[]): Judgement {

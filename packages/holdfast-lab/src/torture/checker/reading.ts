@@ -73,7 +73,10 @@ export class Reading {
     const hold = this.#holds.get(key(event))
     if (hold === undefined) return
     if (event.e === 'lost') hold.lostAt ??= event.t
-    if (event.e === 'released') hold.released = event.outcome
+    if (event.e === 'released') {
+      hold.released = event.outcome
+      hold.releasedBy = event.t
+    }
     if (event.e === 'effect') extend(hold, event.until, event.begun)
     if (event.e === 'release') {
       hold.releasedAt = event.t
@@ -102,6 +105,7 @@ export class Reading {
       until: event.until ?? Number.POSITIVE_INFINITY,
       releasedAt: null,
       released: null,
+      releasedBy: null,
       lostAt: null,
       over,
       raisedAt: Number.POSITIVE_INFINITY,

@@ -45,8 +45,13 @@ function afterBreak(trial: Trial, { spec, holds }: LineTrial, fault: Fault, foun
   }
 }
 
-/** It was inside before the store was asked, and had not begun to let go when the store had answered. */
-function isBroken({ granted, releasedAt, until }: Hold, fault: Fault): boolean {
+/**
+ * It was inside before the store was asked, and had not begun to let go when the store had answered. One that was told
+ * that the line had been its own until it let go had not heard of the break by then: its work was over by itself, and
+ * ZooKeeper's page says that the line is free then.
+ */
+function isBroken({ granted, releasedAt, released, until }: Hold, fault: Fault): boolean {
+  if (released === 'ok') return false
   return granted <= fault.t && (releasedAt ?? Number.POSITIVE_INFINITY) >= fault.from && until > fault.from
 }
 

@@ -40,6 +40,8 @@ export interface Hold {
   /** When it began to let go. */
   releasedAt: Micros | null
   released: Outcome | null
+  /** When it was told how its release came out. */
+  releasedBy: Micros | null
   lostAt: Micros | null
   /** The hold whose place this is, made heavier; null: a place of its own. */
   readonly over: Hold | null
@@ -124,7 +126,7 @@ export function hitsClient(target: string): boolean {
  * A token is the number of a place times this, and counts up when the place is handed on inside its process; see
  * docs/explain/laws.md.
  */
-const ISSUES_PER_PLACE = 1024n
+export const ISSUES_PER_PLACE = 1024n
 
 /** The first hold of each place that was handed on, by the holds that followed. */
 export function firstOfPlace(holds: readonly Hold[]): (hold: Hold) => Hold {

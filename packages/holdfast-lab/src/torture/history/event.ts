@@ -104,6 +104,11 @@ export interface EffectEvent extends Of {
   readonly token?: string
   /** Whether the resource that checks tokens let it through; the other resource lets everything through. */
   readonly accepted: boolean
+  /**
+   * How long the lists of the line were when the step came: the one that everything reaches, and the one that checks
+   * tokens. An exclusive write adds one element to each that it reaches. Absent in histories of older versions.
+   */
+  readonly saw?: { readonly open: number; readonly guarded: number }
 }
 
 /** A fault is about to be made. */

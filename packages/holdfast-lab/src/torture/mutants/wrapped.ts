@@ -24,9 +24,14 @@ function over(client: LockClient, changed: Partial<LockClient>): LockClient {
   }
 }
 
+/** The same claim, but for what is changed. */
+function answering<T extends Claim>(claim: T, changed: Partial<Pick<Claim, 'isHeld' | 'release'>>): T {
+  return Object.create(claim, Object.getOwnPropertyDescriptors(changed)) as T
+}
+
 /** The same claim, but for how it is let go. */
 function releasing<T extends Claim>(claim: T, release: () => Promise<boolean>): T {
-  return Object.create(claim, { release: { value: release } }) as T
+  return answering(claim, { release })
 }
 
 /** The upgradeable lock of the client, but for how it comes to write. */
@@ -187,6 +192,41 @@ export const wrapped: readonly WrappedMutant[] = [
             if (shared.get(line.name) === own) shared.delete(line.name)
             return own.claim.release()
           })
+        },
+      })
+    },
+  },
+  {
+    name: 'loss-from-nowhere',
+    mistake: 'a holder whose lease stands is told that it has lost the lock, and gives its work up',
+    seen: 'clients that call every lost connection a lost lock',
+    nemeses: ['pause-client'],
+    breaks: ['model'],
+    wrap: (client) => {
+      let count = 0
+      return over(client, {
+        acquire: async (wish) => {
+          const claim = await client.acquire(wish)
+          count += 1
+          return claim === null || count % 5 > 0 ? claim : answering(claim, { isHeld: () => false })
+        },
+      })
+    },
+  },
+  {
+    name: 'release-denied',
+    mistake: 'a release in time is told as one that came too late, and its caller undoes good work',
+    seen: 'DEL whose answer nobody reads',
+    nemeses: ['pause-client'],
+    breaks: ['model'],
+    wrap: (client) => {
+      let count = 0
+      return over(client, {
+        acquire: async (wish) => {
+          const claim = await client.acquire(wish)
+          count += 1
+          if (claim === null || count % 5 > 0) return claim
+          return releasing(claim, async () => (await claim.release()) && false)
         },
       })
     },

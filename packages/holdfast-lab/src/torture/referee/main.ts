@@ -7,10 +7,10 @@ import { createInterface } from 'node:readline'
 import { micros } from '../history/clock.ts'
 import { Recorder } from '../history/recorder.ts'
 import type { Answer, Notice, Say } from './messages.ts'
-import { FencedResource } from './resource.ts'
+import { ListResource } from './resource.ts'
 
 const recorder = new Recorder(process.argv[2] ?? '')
-const resources = new Map<string, FencedResource>()
+const resources = new Map<string, ListResource>()
 /** How many steps each line has seen. */
 const steps = new Map<string, number>()
 
@@ -44,14 +44,15 @@ function serve(socket: Socket): void {
     else if (said.say === 'leave') leave(said.i, said.line)
     else {
       const { say: _, exclusive, upgraded = false, ...step } = said
-      const resource = resources.get(said.line) ?? new FencedResource()
+      const resource = resources.get(said.line) ?? new ListResource()
       resources.set(said.line, resource)
-      const accepted = resource.accepts({ hold: `${p} ${said.i}`, token: said.token, exclusive, upgraded })
+      const asked = { hold: `${p} ${said.i}`, token: said.token, exclusive, upgraded }
+      const { accepted, saw } = resource.step(asked, exclusive && said.what === 'write')
       const count = (steps.get(said.line) ?? 0) + 1
       steps.set(said.line, count)
       if (exclusive && said.what === 'read') reads.set(said.i, count)
       if (said.what === 'write' && count - (reads.get(said.i) ?? count) > 1) tell({ tell: 'crowded' })
-      recorder.record({ e: 'effect', t: micros(), p, ...step, accepted })
+      recorder.record({ e: 'effect', t: micros(), p, ...step, accepted, saw })
       if (!inside.has(said.i)) {
         inside.set(said.i, said.line)
         tell({ tell: 'entered', line: said.line, p })

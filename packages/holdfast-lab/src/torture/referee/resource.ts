@@ -1,4 +1,7 @@
-/** What the lock protects, one for each line: it checks the token of every step, and turns away those that are old. */
+/**
+ * What the lock protects, one for each line: a list, twice. One checks the token of every step, and turns away those
+ * that are old; the other lets everything through.
+ */
 
 export interface Step {
   /** Names the hold. */
@@ -45,5 +48,31 @@ export class FencedResource {
       this.#anyHold = hold
     }
     return true
+  }
+}
+
+/** How long both lists of a line were when a step came to them. */
+export interface Lengths {
+  readonly open: number
+  readonly guarded: number
+}
+
+/**
+ * The guarded resource as two lists that only grow: whoever holds alone and writes, adds itself. Only the lengths are
+ * kept: what stands in a list is told by the order of the steps in the history. A reader is told how much it saw; two
+ * that saw the same and both wrote have lost an update, and each must have come before the other.
+ */
+export class ListResource {
+  readonly #fence = new FencedResource()
+  #open = 0
+  #guarded = 0
+
+  /** `adds`: it writes, and holds alone. */
+  step(step: Step, adds: boolean): { readonly accepted: boolean; readonly saw: Lengths } {
+    const accepted = this.#fence.accepts(step)
+    const saw = { open: this.#open, guarded: this.#guarded }
+    if (adds) this.#open += 1
+    if (adds && accepted) this.#guarded += 1
+    return { accepted, saw }
   }
 }

@@ -53,11 +53,12 @@ export function textReport(
 function shown(findings: readonly Finding[], start: number): string[] {
   const seen = new Map<string, number>()
   const lines: string[] = []
-  for (const { rule, line, at, message } of findings) {
+  for (const { rule, line, at, message, around = [] } of findings) {
     const count = (seen.get(rule) ?? 0) + 1
     seen.set(rule, count)
     if (count > SHOWN) continue
     lines.push(`  ${((at - start) / 1e6).toFixed(3)} s  ${rule}  ${line === '' ? '' : `${line}: `}${message}`)
+    for (const event of around) lines.push(`      ${event}`)
   }
   for (const [rule, count] of seen) if (count > SHOWN) lines.push(`  and ${count - SHOWN} more of ${rule}`)
   return lines
