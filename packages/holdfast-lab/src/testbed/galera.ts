@@ -21,7 +21,9 @@ export interface GaleraGroup extends Group {
 
 export async function startGalera(bed: Bed, count: number, o: GaleraOptions = {}): Promise<GaleraGroup> {
   const paths = await look('galera')
-  if (paths === null) throw new TestbedError(`Galera is not installed; Debian has it in: ${packagesOf(['galera'])}`)
+  if (paths === null) {
+    throw new TestbedError(`Galera is not installed; Debian has it in: ${packagesOf(['galera']).join(' ')}`)
+  }
   const peers = await freePorts(countOf('galera', count))
   const servers: Server[] = []
   for (const [at, peer] of peers.entries()) {

@@ -2,6 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join as joined } from 'node:path'
 import type { Bed } from './bed.ts'
+import { TestbedError } from './error.ts'
 import { startFront } from './front.ts'
 import { mariadbAsk } from './mariadb-ask.ts'
 import { type MariadbOptions, mariadbServer } from './mariadb.ts'
@@ -32,6 +33,7 @@ GRANT ALL PRIVILEGES ON test.* TO app@'127.0.0.1';
 
 export async function startMariadbReplica(bed: Bed, o: MariadbReplicaOptions = {}): Promise<ReplicaPair> {
   const { semiSync = false, ...options } = o
+  if ((await bed.found('mariadb')).make === 'mysql') throw new TestbedError("a replica needs MariaDB's own statements")
   let starts = 0
   // A server skips what it finds under its own number in another's log: emptied, it would miss what it wrote before.
   const perStart = (): string[] => [`--server-id=${++starts}`]
@@ -65,12 +67,13 @@ export async function startMariadbReplica(bed: Bed, o: MariadbReplicaOptions = {
     stream = await faultProxy({ port: primary.port })
     const source = `MASTER_HOST = '127.0.0.1', MASTER_PORT = ${stream.port}, MASTER_USER = 'root'`
     const pace = 'MASTER_CONNECT_RETRY = 1, MASTER_HEARTBEAT_PERIOD = 0.5, MASTER_USE_GTID = slave_pos'
-    for (const sql of ['SET GLOBAL read_only = 1', `CHANGE MASTER TO ${source}, ${pace}`, 'START SLAVE']) {
-      await mariadbAsk(replica, sql)
-    }
+    await mariadbAsk(replica, 'SET GLOBAL read_only = 1', `CHANGE MASTER TO ${source}, ${pace}`, 'START SLAVE')
     await until(() => expectRunning(replica), { what: `${replica.name} follows ${primary.name}` })
     if (!semiSync) return
-    await mariadbAsk(primary, 'SET GLOBAL rpl_semi_sync_master_enabled = 1')
+    // While nothing is committed: a commit that was in the log already waits for an answer that nobody was asked for,
+    // and all that come after it wait behind it.
+    const enable = 'SET GLOBAL rpl_semi_sync_master_enabled = 1'
+    await mariadbAsk(primary, 'FLUSH TABLES WITH READ LOCK', enable, 'UNLOCK TABLES')
     await until(() => expectStatus(primary, 'Rpl_semi_sync_master_clients', '1'), {
       what: `${primary.name} waits for its replica`,
     })
@@ -91,11 +94,14 @@ export async function startMariadbReplica(bed: Bed, o: MariadbReplicaOptions = {
     },
     async caughtUp() {
       const [[position] = []] = await mariadbAsk(primary, 'SELECT @@gtid_binlog_pos')
-      const [[waited] = []] = await mariadbAsk(replica, `SELECT MASTER_GTID_WAIT('${String(position)}', 30)`)
-      if (Number(waited) !== 0) throw new Error(`${replica.name} has not all that ${primary.name} has`)
+      await expectApplied(replica, String(position))
     },
     async promote({ cut = true }: PromoteOptions = {}) {
-      for (const sql of ['STOP SLAVE', 'RESET SLAVE ALL', 'SET GLOBAL read_only = 0']) await mariadbAsk(replica, sql)
+      const status = (await mariadbAsk(replica, 'STOP SLAVE IO_THREAD', 'SHOW SLAVE STATUS')).flat()
+      // What was heard and not yet applied would be thrown away, although the old primary was told that it is here.
+      const heard = String(status[status.indexOf('Slave_Pos') + 1] ?? '')
+      await expectApplied(replica, heard)
+      await mariadbAsk(replica, 'STOP SLAVE', 'RESET SLAVE ALL', 'SET GLOBAL read_only = 0')
       ;[primary, replica] = [replica, primary]
       front.leadTo(primary, cut)
     },
@@ -108,6 +114,11 @@ export async function startMariadbReplica(bed: Bed, o: MariadbReplicaOptions = {
       front.close()
     },
   }
+}
+
+async function expectApplied(replica: Server, position: string): Promise<void> {
+  const [[waited] = []] = await mariadbAsk(replica, `SELECT MASTER_GTID_WAIT('${position}', 30)`)
+  if (Number(waited) !== 0) throw new TestbedError(`${replica.name} has not applied all up to ${position}`)
 }
 
 async function expectRunning(replica: Server): Promise<void> {
