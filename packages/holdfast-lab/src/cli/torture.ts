@@ -55,7 +55,7 @@ Usage: holdfast torture --spawn KIND [options]      starts servers of its own, a
        holdfast torture --store URL [options]       your own server; only our client processes are stopped and killed
        holdfast torture check FILE [--report FILE.html] [--json]    judges the history of a run again
 
-  --spawn KIND        ${SPAWNS.join(', ')}
+  --spawn KIND        one of the kinds below
   --seconds 30        how long faults are made; starting, healing and judging come on top
   --seed N            what to draw chance from; default: another each time
   --clients 4         client processes
@@ -66,6 +66,8 @@ Usage: holdfast torture --spawn KIND [options]      starts servers of its own, a
   --report FILE.html  draws holds, faults and violations
   --json              the verdict as one JSON object
   --quiet             no progress on stderr
+
+Kinds: ${wrapped(SPAWNS.join(', '), 100)}
 
 Faults: ${wrapped(NEMESES.join(', '), 100)}
 
