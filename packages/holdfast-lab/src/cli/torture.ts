@@ -62,7 +62,7 @@ Usage: holdfast torture --spawn KIND [options]      starts servers of its own, a
        holdfast torture check FILE [--report FILE.html] [--json]    judges the history of a run again
        holdfast torture export FILE --format FORMAT [--to OUT]      gives it to the checkers of others
 
-  --spawn KIND        ${SPAWNS.join(', ')}
+  --spawn KIND        one of the kinds below
   --seconds 30        how long faults are made; starting, healing and judging come on top
   --seed N            what to draw chance from; default: another each time
   --clients 4         client processes
@@ -78,6 +78,8 @@ Usage: holdfast torture --spawn KIND [options]      starts servers of its own, a
   --to OUT            the file to write; default: stdout
   --line NAME         edn: which mutex; needed where there are several
   --open              list-append: the list that checks no tokens, instead of the one that does
+
+Kinds: ${wrapped(SPAWNS.join(', '), 100)}
 
 Faults: ${wrapped(NEMESES.join(', '), 100)}
 

@@ -7,6 +7,7 @@ import { type Kind, needsOf, type ServerKind } from './needs.ts'
 import { runTool } from './tool.ts'
 
 const ARCHIVES = '/usr/share/java'
+const LIBRARIES = '/usr/lib/galera'
 const MODULES = '/usr/lib/python3/dist-packages'
 
 /** What was found of one kind. */
@@ -42,11 +43,12 @@ export function pathsOf(kind: ServerKind, paths: ReadonlyMap<string, string>): (
 
 /** Where everything is that the kind needs, by name; null if any of it is missing. */
 export async function look(kind: Kind): Promise<ReadonlyMap<string, string> | null> {
-  const { programs = [], archives = [], modules = [] } = needsOf(kind)
+  const { programs = [], archives = [], libraries = [], modules = [] } = needsOf(kind)
   const paths = new Map<string, string>()
   const folders = await programFolders()
   for (const name of programs) paths.set(name, (await firstWith(folders, name, constants.X_OK)) ?? '')
   for (const name of archives) paths.set(name, (await firstWith([ARCHIVES], name, constants.R_OK)) ?? '')
+  for (const name of libraries) paths.set(name, (await firstWith([LIBRARIES], name, constants.R_OK)) ?? '')
   for (const name of modules) paths.set(name, (await firstWith([MODULES], name, constants.R_OK)) ?? '')
   return [...paths.values()].includes('') ? null : paths
 }

@@ -21,6 +21,9 @@ const STAGES: Readonly<Record<string, Stage>> = {
   postgres: { kind: 'postgres', start: (bed, durable) => bed.postgres({ durable }) },
   pgbouncer: { kind: 'pgbouncer', start: async (bed, durable) => bed.pgbouncer(await bed.postgres({ durable })) },
   mariadb: { kind: 'mariadb', start: (bed, durable) => bed.mariadb({ durable }) },
+  'postgres-replica': { kind: 'postgres', start: (bed, durable) => bed.postgresReplica({ durable }) },
+  'mariadb-replica': { kind: 'mariadb', start: (bed, durable) => bed.mariadbReplica({ durable }) },
+  galera: { kind: 'mariadb', start: (bed, durable) => bed.galera(3, { durable }) },
 }
 
 const USAGE = `npm run testbed -- [${Object.keys(STAGES).join('] [')}] [--install] [--durable]

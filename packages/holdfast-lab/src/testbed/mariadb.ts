@@ -14,6 +14,10 @@ export interface MariadbOptions extends StartOptions {
   readonly durable?: boolean
   /** Further options of mariadbd, without the dashes. */
   readonly config?: Readonly<Record<string, string | number>>
+  /** Further arguments, asked for at each start; default none. */
+  readonly perStart?: () => readonly string[]
+  /** The data folder is left empty, for a server that is given its data by another; default false. */
+  readonly empty?: boolean
 }
 
 /** A MariaDB server, or a MySQL server where that was given; not yet started. */
@@ -48,16 +52,18 @@ export async function mariadbServer(bed: Bed, o: MariadbOptions = {}): Promise<S
     port,
     user,
     url: `mysql://root@127.0.0.1:${port}/test`,
-    command: [
-      make.program,
-      '--no-defaults',
-      ...base,
-      ...Object.entries(settings).map(([option, value]) => `--${option}=${value}`),
-    ],
+    get command() {
+      const options = Object.entries(settings).map(([option, value]) => `--${option}=${value}`)
+      return [make.program, '--no-defaults', ...base, ...options, ...(o.perStart?.() ?? [])] as const
+    },
     ...(o.env === undefined ? {} : { env: o.env }),
     fill: async (data) => {
+      if (o.empty === true) return
       const [file, ...options] = make.fill
-      await runTool(file, ['--no-defaults', ...base, `--datadir=${data}`, ...options], { user, cwd: data })
+      // Not in /tmp, where two that fill their folders at once, each in a pid namespace of its own, take each other's
+      // temporary tables for theirs. MySQL wants its folder empty.
+      const tmp = found.make === 'mysql' ? [] : [`--tmpdir=${data}`]
+      await runTool(file, ['--no-defaults', ...base, `--datadir=${data}`, ...tmp, ...options], { user, cwd: data })
     },
     ask: () => expectLogin(port),
   })

@@ -7,6 +7,7 @@ export type ServerKind = 'redis' | 'etcd' | 'zookeeper' | 'postgres' | 'pgbounce
 export type ToolKind =
   | 'compiler'
   | 'networks'
+  | 'galera'
   | 'certificates'
   | 'curator'
   | 'kazoo'
@@ -24,6 +25,8 @@ export interface Needs {
   readonly programs?: readonly string[]
   /** Java archives, which have no version to ask for but one in their name. */
   readonly archives?: readonly string[]
+  /** Libraries that a server loads, in a folder of their own. */
+  readonly libraries?: readonly string[]
   /** Packages of Debian's own Python: another python3 on the path does not see them. */
   readonly modules?: readonly string[]
   /** Debian packages that bring all this. */
@@ -47,6 +50,12 @@ const TOOLS: Readonly<Record<ToolKind, Needs>> = {
   // A server's clock is moved by a small library, which has to be compiled.
   compiler: { programs: ['cc'], packages: ['gcc', 'libc6-dev'] },
   networks: { programs: ['ip', 'unshare', 'nsenter'], packages: ['iproute2', 'util-linux'] },
+  // A node that joins is given its data by rsync.
+  galera: {
+    programs: ['mariadbd', 'rsync'],
+    libraries: ['libgalera_smm.so'],
+    packages: ['mariadb-server', 'galera-4', 'rsync'],
+  },
   certificates: { programs: ['openssl'], packages: ['openssl'] },
   curator: {
     programs: ['java', 'javac'],

@@ -9,8 +9,11 @@ import { otherUser } from './user.ts'
 export interface PostgresOptions extends StartOptions {
   /** Whether commits reach the disk before they are answered; default false, since only a loss of power could tell. */
   readonly durable?: boolean
-  /** A streaming standby of that server, which must run: made as a copy of it, and read-only until it is promoted. */
-  readonly standbyOf?: Server
+  /**
+   * A streaming standby of that server, which must run: made as a copy of it, and read-only until it is promoted. As a
+   * function it is asked whenever the data folder is empty; null: an empty database.
+   */
+  readonly standbyOf?: Server | (() => { readonly port: number } | null)
   /** Further settings, by name. */
   readonly config?: Readonly<Record<string, string | number>>
 }
@@ -47,8 +50,9 @@ export async function postgresServer(bed: Bed, o: PostgresOptions = {}): Promise
     ],
     ...(o.env === undefined ? {} : { env: o.env }),
     fill: async (data) => {
-      if (o.standbyOf !== undefined) {
-        const from = ['--host=127.0.0.1', `--port=${o.standbyOf.port}`, '--username=postgres']
+      const source = typeof o.standbyOf === 'function' ? o.standbyOf() : o.standbyOf
+      if (source !== undefined && source !== null) {
+        const from = ['--host=127.0.0.1', `--port=${source.port}`, '--username=postgres']
         const options = ['--write-recovery-conf', '--wal-method=stream', '--checkpoint=fast', '--no-sync']
         await runTool(found.path('pg_basebackup'), [...from, ...options, '-D', data], { user, cwd: data })
         return

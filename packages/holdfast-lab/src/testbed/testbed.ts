@@ -8,13 +8,17 @@ import { type ClusterOptions, startCluster } from './cluster.ts'
 import { TestbedError } from './error.ts'
 import { type EtcdOptions, startEtcd } from './etcd.ts'
 import { type Found, find } from './find.ts'
+import { type GaleraGroup, type GaleraOptions, startGalera } from './galera.ts'
 import { foundOf, type GivenServers, givenByEnvironment } from './given.ts'
 import { Janitor } from './janitor.ts'
+import { type MariadbReplicaOptions, startMariadbReplica } from './mariadb-replica.ts'
 import { type MariadbOptions, mariadbServer } from './mariadb.ts'
 import { packagesOf, type ServerKind } from './needs.ts'
 import { type PgbouncerOptions, pgbouncerServer } from './pgbouncer.ts'
+import { type PostgresReplicaOptions, startPostgresReplica } from './postgres-replica.ts'
 import { type PostgresOptions, postgresServer } from './postgres.ts'
 import { type RedisOptions, redisServer, startRedlock } from './redis.ts'
+import type { ReplicaPair } from './replica-pair.ts'
 import { type SentinelGroup, type SentinelOptions, startSentinel } from './sentinel.ts'
 import type { Server } from './server.ts'
 import { startZookeeper, type ZookeeperOptions } from './zookeeper.ts'
@@ -40,6 +44,12 @@ export interface Testbed {
   pgbouncer(server: Server, o?: PgbouncerOptions): Promise<Server>
   /** One MariaDB server, ready; MySQL where that was given. */
   mariadb(o?: MariadbOptions): Promise<Server>
+  /** A PostgreSQL primary and its streaming standby, behind one address. */
+  postgresReplica(o?: PostgresReplicaOptions): Promise<ReplicaPair>
+  /** A MariaDB primary and its replica, behind one address. */
+  mariadbReplica(o?: MariadbReplicaOptions): Promise<ReplicaPair>
+  /** `count` (default 3, 1 … 9) nodes of a Galera cluster, all of them taking writes. */
+  galera(count?: number, o?: GaleraOptions): Promise<GaleraGroup>
   /** A certificate for this name, signed by an authority of this testbed: for `tls` of its servers, and for clients. */
   certificate(name: string): Promise<Identity>
   /** Stops everything and removes the folder. Idempotent. */
@@ -75,6 +85,9 @@ export async function testbed(given?: GivenServers): Promise<Testbed> {
     postgres: async (o) => started(await postgresServer(bed, o)),
     pgbouncer: async (server, o) => started(await pgbouncerServer(bed, server, o)),
     mariadb: async (o) => started(await mariadbServer(bed, o)),
+    postgresReplica: (o) => startPostgresReplica(bed, o),
+    mariadbReplica: (o) => startMariadbReplica(bed, o),
+    galera: (count = 3, o = {}) => startGalera(bed, count, o),
     certificate: (name) => (authority ??= new Authority(join(janitor.dir, 'certificates'))).issue(name),
     close: () => (closing ??= bed.close()),
   }

@@ -101,13 +101,12 @@ function checkSessions(chart: Chart, settings: Variables): void {
 function checkGalera(chart: Chart, settings: Variables): void {
   if (settings.get('wsrep_on') !== 'ON') return
   const why =
-    'Galera merges writes of several nodes when they commit: two nodes may give one lock until one of them is ' +
-    'refused, and ' +
-    'session locks (GET_LOCK) are known to one node only'
-  chart.danger(
+    'each node judges leases by its own clock: one that is ahead takes locks from their holders too early. Reads of ' +
+    'another node may be late, and session locks (GET_LOCK) are known to one node only'
+  chart.warning(
     'mysql.galera',
     'the server is a node of a Galera cluster',
     why,
-    'send all locks to one node, or use another store',
+    'keep the clocks of all nodes together (NTP), or send all locks to one node; guarded writes go to one node',
   )
 }

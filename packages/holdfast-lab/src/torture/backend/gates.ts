@@ -1,11 +1,15 @@
 /** Ways in through proxies of our own, one for each server and client. */
 import { type FaultProxy, faultProxy } from '../../testbed/proxy.ts'
-import type { Server } from '../../testbed/server.ts'
 import type { Gate } from './backend.ts'
 
+/** A server, or what stands in front of several. */
+interface Listener {
+  readonly port: number
+}
+
 export class Gates {
-  readonly #servers: readonly Server[]
-  readonly #named: readonly Server[]
+  readonly #servers: readonly Listener[]
+  readonly #named: readonly Listener[]
   readonly #url: (addresses: string) => string
   readonly #proxies: FaultProxy[] = []
 
@@ -13,7 +17,7 @@ export class Gates {
    * `url` makes a store URL of `host:port,host:port`. `told`: servers that clients are told of by the others, as Redis
    * does.
    */
-  constructor(servers: readonly Server[], url: (addresses: string) => string, told: readonly Server[] = []) {
+  constructor(servers: readonly Listener[], url: (addresses: string) => string, told: readonly Listener[] = []) {
     this.#servers = [...servers, ...told.filter((server) => !servers.includes(server))]
     this.#named = servers
     this.#url = url

@@ -27,17 +27,19 @@ export async function mysqlBackend(bed: Testbed, clocks: Clocks): Promise<Backen
       await writeFile(file, `${statements.join('\n')}\n`, { mode: 0o644 })
       return bed.mariadb({ ...o, config: { 'init-file': file, 'skip-name-resolve': 1 } })
     },
-    endSessions,
+    endSessions: (url) => endSessions(url),
   })
 }
 
-async function endSessions(url: string): Promise<void> {
+/** Those of this user; default root. */
+export async function endSessions(url: string, user = 'root'): Promise<void> {
   const admin = await createConnection(url)
   // The server may go while we are here; the query rejects then.
   admin.on('error', () => undefined)
   try {
     const [rows] = await admin.query(
-      'SELECT id FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND user = "root"',
+      'SELECT id FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND user = ?',
+      [user],
     )
     for (const { id } of rows as { id: number }[]) await end(admin, id)
   } finally {

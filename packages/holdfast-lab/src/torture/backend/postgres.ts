@@ -26,7 +26,7 @@ export async function postgresBackend(bed: Testbed, clocks: Clocks): Promise<Bac
   })
 }
 
-async function endSessions(url: string): Promise<void> {
+export async function endSessions(url: string): Promise<void> {
   const admin = new Client({ connectionString: url })
   // The server may go while we are here; the query rejects then.
   admin.on('error', () => undefined)

@@ -14,6 +14,8 @@ export const SPAWNS = [
   'zookeeper',
   'postgres',
   'mysql',
+  'postgres-replica',
+  'galera',
 ] as const
 
 export type Spawn = (typeof SPAWNS)[number]
@@ -33,6 +35,8 @@ const STARTS: Readonly<Record<Exclude<Spawn, 'sqlite'>, () => Promise<Start>>> =
   zookeeper: async () => (await import('./zookeeper.ts')).zookeeperBackend,
   postgres: async () => (await import('./postgres.ts')).postgresBackend,
   mysql: async () => (await import('./mysql.ts')).mysqlBackend,
+  'postgres-replica': async () => (await import('./postgres-replica.ts')).postgresReplicaBackend,
+  galera: async () => (await import('./galera.ts')).galeraBackend,
 }
 
 /** Its `close` also stops the servers. */

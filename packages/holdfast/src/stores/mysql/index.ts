@@ -2,6 +2,7 @@
 import { checkBoolean, checkKeys, checkWhole } from '../../contract/check.ts'
 import { UsageError } from '../../contract/errors.ts'
 import type { Driver } from '../../contract/driver.ts'
+import { checkOneHost } from '../sql/one-host.ts'
 import { checkPoll, type PollMs } from '../sql/options.ts'
 import type { MysqlPool } from '../sql/mysql/clients.ts'
 import { seen } from '../shared/seen.ts'
@@ -60,6 +61,7 @@ export function mysql(store: string | URL | MysqlPool, options: MysqlOptions = {
   if (options.doorbell !== undefined) checkBoolean('doorbell', options.doorbell)
   const parts = { names, timeoutMs, poll: checkPoll(options.pollMs), doorbell: options.doorbell ?? true }
   if (typeof store === 'string' || store instanceof URL) {
+    checkOneHost('MySQL', String(store))
     return new SqlDriver(mysqlDialect({ ...parts, session: openMysql(String(store), { timeoutMs, connections }) }))
   }
   if (!isMysqlPool(store)) {

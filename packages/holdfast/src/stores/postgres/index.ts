@@ -2,6 +2,7 @@
 import { checkKeys, checkOneOf, checkText, checkWhole } from '../../contract/check.ts'
 import { UsageError } from '../../contract/errors.ts'
 import type { Driver } from '../../contract/driver.ts'
+import { checkOneHost } from '../sql/one-host.ts'
 import { checkPoll, type PollMs } from '../sql/options.ts'
 import type { PgPool, PostgresSql } from '../sql/postgres/clients.ts'
 import { seen } from '../shared/seen.ts'
@@ -75,6 +76,7 @@ export function postgres(store: string | URL | PgPool | PostgresSql, options: Po
   let hears: boolean
   if (kind === 'url') {
     const url = String(store as string | URL)
+    checkOneHost('PostgreSQL', url)
     const own = listenUrl === undefined ? url : listenUrl
     hears = own !== false
     const client = checkOneOf('client', options.client ?? 'pg', ['pg', 'postgres'])

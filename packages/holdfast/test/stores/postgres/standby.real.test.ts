@@ -2,26 +2,15 @@
  * A primary and its streaming standby: the name of the store leads to the standby, for a while or for good, and the
  * driver comes back.
  */
-import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { StoreError } from '../../../src/contract/errors.ts'
 import { postgres, type PostgresOptions } from '../../../src/stores/postgres/index.ts'
 import { type Holdfast, holdfast } from '../../../src/index.ts'
+import { type Front, startFront } from '../../../../holdfast-lab/src/testbed/front.ts'
 import { requireServers } from '../../../../holdfast-lab/src/testbed/require.ts'
 import type { Server } from '../../../../holdfast-lab/src/testbed/server.ts'
 import { type Testbed, testbed } from '../../../../holdfast-lab/src/testbed/testbed.ts'
-
-/**
- * What stands for the name of the store: it leads to another server from one connection on, and open connections stay
- * where they are.
- */
-interface Front {
-  readonly url: string
-  leadTo(server: Server): void
-  close(): void
-}
 
 let bed: Testbed
 let primary: Server
@@ -37,7 +26,7 @@ beforeAll(async () => {
   await driver.setup?.()
   await driver.close()
   standby = await bed.postgres({ standbyOf: primary })
-  front = await frontOf(primary)
+  front = await startFront(primary)
 }, 600_000)
 
 afterAll(async () => {
@@ -46,39 +35,8 @@ afterAll(async () => {
   await bed?.close()
 })
 
-async function frontOf(first: Server): Promise<Front> {
-  let { port } = first
-  const sockets = new Set<Socket>()
-  const server = createServer((client) => {
-    const upstream = connect(port, '127.0.0.1')
-    for (const [from, to] of [
-      [client, upstream],
-      [upstream, client],
-    ] as const) {
-      sockets.add(from)
-      from.on('error', () => to.destroy())
-      from.on('close', () => {
-        sockets.delete(from)
-        to.destroy()
-      })
-      from.pipe(to)
-    }
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address() as AddressInfo
-  return {
-    url: `postgres://postgres@127.0.0.1:${address.port}/postgres`,
-    leadTo: (next) => void ({ port } = next),
-    close() {
-      server.close()
-      for (const socket of sockets) socket.destroy()
-    },
-  }
-}
-
 async function hold(options: PostgresOptions = {}): Promise<Holdfast> {
-  const hf = await holdfast(postgres(front.url, options))
+  const hf = await holdfast(postgres(`postgres://postgres@127.0.0.1:${front.port}/postgres`, options))
   open.push(hf)
   return hf
 }

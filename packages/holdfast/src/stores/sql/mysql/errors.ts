@@ -3,10 +3,10 @@ import { HoldfastError, StoreError, StoreUnreachableError } from '../../../contr
 
 /**
  * The request may get an answer later: a changed row, limits of connections, shutdown, lock wait, deadlock,
- * interrupted, killed.
+ * interrupted, killed; a Galera node that belongs to no majority (1047).
  */
 const PASSING = new Set([
-  1020, 1040, 1041, 1053, 1077, 1129, 1203, 1205, 1213, 1226, 1317, 1836, 1927, 1969, 3024, 4031,
+  1020, 1040, 1041, 1047, 1053, 1077, 1129, 1203, 1205, 1213, 1226, 1317, 1836, 1927, 1969, 3024, 4031,
 ])
 /** No such table, procedure, column. */
 const NO_SCHEMA = new Set([1146, 1305, 1054])
