@@ -30,11 +30,11 @@ function pageOf(entry: PublicEntry): Page {
 }
 
 function textOf({ name, doc, names }: PublicEntry): string {
-  const own = names.filter((each) => each.home === name && each.name !== 'default')
+  const own = names.filter((each) => each.home === name && each.name !== 'default').sort(byUse)
   const others = names.filter((each) => each.home !== name && each.name !== 'default')
   const isDefault = names.find((each) => each.name === 'default')
   const values = own.filter(({ kind }) => kind === 'function' || kind === 'constant' || kind === 'class')
-  const imported = values[0] ?? own[0] ?? others[0]
+  const imported = own.find(({ kind }) => kind === 'function') ?? values[0] ?? own[0] ?? others[0]
   const lines = [
     `# ${name}`,
     doc,
@@ -45,11 +45,7 @@ function textOf({ name, doc, names }: PublicEntry): string {
           `import ${values.length === 0 && own.length > 0 ? 'type ' : ''}{ ${imported.name} } from '${name}'`,
           '```',
         ]),
-    ...(isDefault === undefined
-      ? []
-      : [
-          `Its default export is \`${isDefault.name === 'default' ? nameOfDefault(isDefault, names) : isDefault.name}\`.`,
-        ]),
+    ...(isDefault === undefined ? [] : [`Its default export is \`${nameOfDefault(isDefault, names)}\`.`]),
     ...own.map(sectionOf),
     ...(others.length === 0
       ? []
@@ -62,6 +58,20 @@ function textOf({ name, doc, names }: PublicEntry): string {
     .join('\n\n')
     .replace(/```ts\n\n/g, '```ts\n')
     .replace(/\n\n```(?=\n|$)/g, '\n```')}\n`
+}
+
+/** What is called first, what is caught last; events, options and types in between. */
+const USES = [
+  ({ kind }: PublicName) => kind === 'function' || kind === 'constant',
+  ({ name, kind }: PublicName) => kind !== 'type' && !/(Options|Event|Events|Error|View)$/.test(name),
+  ({ name }: PublicName) => /Options$/.test(name),
+  ({ name }: PublicName) => !/(Event|Events|Error)$/.test(name),
+  ({ name }: PublicName) => /Events?$/.test(name),
+]
+
+function byUse(a: PublicName, b: PublicName): number {
+  const rank = (name: PublicName): number => (USES.findIndex((is) => is(name)) + USES.length + 1) % (USES.length + 1)
+  return rank(a) - rank(b) || a.name.localeCompare(b.name)
 }
 
 /** The default export under its own name. */

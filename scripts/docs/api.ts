@@ -6,6 +6,7 @@ import ts from 'typescript'
 export interface Member {
   readonly name: string
   readonly doc: string
+  readonly isOptional: boolean
 }
 
 export interface PublicName {
@@ -34,6 +35,25 @@ export interface PublicEntry {
  * its members do.
  */
 const FOREIGN = /(Client|Cluster|Pool|Sentinel|Transaction|Database|Sql|Like|Answer)$/
+
+/** Members that mean the same wherever they stand, and are said once: here. */
+const PLAIN: Readonly<Record<string, string>> = {
+  name: 'Its name.',
+  key: 'Its name in the store.',
+  id: 'By which the store knows it.',
+  lock: 'The name of the lock.',
+  line: 'The name of the lock.',
+  token: 'The fencing token.',
+  host: 'The name of the machine.',
+  pid: 'The number of the process.',
+  label: 'What the process says of itself, for people.',
+  weight: 'How much of the capacity it takes.',
+  capacity: 'How much may be held at once: 1 for a mutex.',
+  ttlMs: 'The lease.',
+  waitedMs: 'How long the caller waited.',
+  heldMs: 'How long it was held.',
+  error: 'What went wrong.',
+}
 
 export function publicEntries(root: string): PublicEntry[] {
   const { entries } = JSON.parse(readFileSync(join(root, 'scripts/entries.json'), 'utf8')) as {
@@ -99,7 +119,7 @@ function docOf(symbol: ts.Symbol, checker: ts.TypeChecker): string {
     .map(({ name, text: parts }) => ({ name, text: ts.displayPartsToString(parts).trim() }))
     .filter(({ name, text }) => name === 'param' && text !== '')
     .map(({ text }) => `- ${text.replace(/^(\S+)\s+(?:- )?/, '`$1`: ')}`)
-  return tags.length === 0 ? text : `${text}\n\n${tags.join('\n')}`
+  return [text, tags.join('\n')].filter((part) => part !== '').join('\n\n')
 }
 
 function topComment(source: ts.SourceFile): string {
@@ -126,8 +146,20 @@ function membersOf(node: ts.Declaration, checker: ts.TypeChecker): Member[] {
     if (name === '' || name.startsWith('[') || seen.has(name)) return []
     seen.add(name)
     const symbol = checker.getSymbolAtLocation(part.name as ts.Node)
-    return [{ name: name.replace(/'/g, ''), doc: symbol === undefined ? '' : docOf(symbol, checker) }]
+    const said = symbol === undefined ? '' : docOf(symbol, checker)
+    const plainName = name.replace(/'/g, '')
+    const doc = said || ofType(part, checker) || (PLAIN[plainName] ?? '')
+    return [{ name: plainName, doc, isOptional: 'questionToken' in part && part.questionToken !== undefined }]
   })
+}
+
+/** A member that is something public of ours (`lost: LostEvent`) is what the comment of that says. */
+function ofType(part: ts.Node, checker: ts.TypeChecker): string {
+  if (!ts.isPropertySignature(part) || part.type === undefined || !ts.isTypeReferenceNode(part.type)) return ''
+  const symbol = checker.getSymbolAtLocation(part.type.typeName)
+  const type = symbol !== undefined && symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol
+  const ours = type?.declarations?.[0]?.getSourceFile().fileName.includes('/packages/holdfast/') === true
+  return type !== undefined && ours ? docOf(type, checker) : ''
 }
 
 /** The text of a node up to its body or its value. */
@@ -180,20 +212,19 @@ function bodyOfOverload(
   )
 }
 
-/** Public names, and members of them, that have no comment. */
+/** Public names, and members of them, that have no comment; options that do not say their default. */
 export function undocumented(entries: readonly PublicEntry[]): string[] {
-  const all = new Set(entries.flatMap(({ names }) => names))
-  return [...all].flatMap(({ name, doc, members, file }) => [
-    ...(doc === '' ? [`${file}: ${name} is public and has no comment`] : []),
-    ...(FOREIGN.test(name) ? [] : members)
-      .filter((member) => member.doc === '')
-      .map((member) => `${file}: ${name}.${member.name} is public and has no comment`),
-    ...members
-      .filter((member) => /Options$/.test(name) && lacksDefault(member, name))
-      .map((member) => `${file}: ${name}.${member.name} does not say its default`),
-  ])
-}
-
-function lacksDefault(_member: Member, _name: string): boolean {
-  return false
+  const all = new Map(entries.flatMap(({ names }) => names).map((name) => [`${name.file} ${name.name}`, name]))
+  return [...all.values()].flatMap(({ name, doc, members, file }) => {
+    const own = FOREIGN.test(name) ? [] : members
+    const silent = own.filter((member) => member.doc === '').map((member) => `${member.name} has no comment`)
+    const vague = own
+      .filter(({ isOptional, doc: text }) => /Options$/.test(name) && isOptional && !/default|either/i.test(text))
+      .map((member) => `${member.name} does not say its default`)
+    const fault = (what: string): string => `${file}: ${name}.${what}`
+    return [
+      ...(doc === '' ? [`${file}: ${name} is public and has no comment`] : []),
+      ...[...silent, ...vague].map(fault),
+    ]
+  })
 }

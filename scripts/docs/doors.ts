@@ -42,7 +42,7 @@ export const DOORS: readonly Door[] = [
     name: 'api',
     title: 'API',
     says: 'Every public name, from its comment in the source.',
-    weight: 0.8,
+    weight: 0.5,
     within: 'reference',
   },
   {
@@ -61,6 +61,14 @@ export const DOORS: readonly Door[] = [
   },
   { name: 'home', title: 'Holdfast', says: '', weight: 0.6, within: '' },
 ]
+
+/** Records of runs: long lists in which every word stands somewhere. */
+const RECORDS = /\/(evidence|mutations|bench|versions)\.html$/
+
+/** How much a hit on a page counts in the search. */
+export function weightOf(door: string, url: string): number {
+  return doorOf(door).weight * (RECORDS.test(`/${url}`) ? 0.5 : 1)
+}
 
 export function doorOf(name: string): Door {
   const door = DOORS.find((each) => each.name === name)

@@ -41,6 +41,6 @@ export function firstSentence(html: string): string {
   )
   // A line of links, as in Chinese pages, says nothing of the page.
   const text = paragraphs.find((each) => !/^English/.test(each)) ?? ''
-  const sentence = /^.+?[.。:：?](?=\s|$|[^\d\w])/u.exec(text)?.[0] ?? text
+  const sentence = /^.+?[.。?](?=\s|$|\p{Script=Han})/u.exec(text)?.[0] ?? text
   return sentence.replace(/[:：]$/, '.').slice(0, 220)
 }

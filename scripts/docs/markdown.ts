@@ -59,7 +59,8 @@ export function render(page: Page, links: Links): Rendered {
         const row = (cells: readonly Tokens.TableCell[], tag: string): string =>
           `<tr>${cells.map((cell) => `<${tag}>${this.parser.parseInline(cell.tokens)}</${tag}>`).join('')}</tr>`
         const body = token.rows.map((cells) => row(cells, 'td')).join('\n')
-        return `<div class="table" tabindex="0"><table><thead>${row(token.header, 'th')}</thead>\n<tbody>${body}</tbody></table></div>\n`
+        const head = `<thead>${row(token.header, 'th')}</thead>`
+        return `<div class="table" tabindex="0"><table>${head}\n<tbody>${body}</tbody></table></div>\n`
       },
     },
   })
@@ -75,7 +76,9 @@ function rawHtml(text: string, resolve: (address: string) => string): string {
   const light = /<img src="([^"]+)"([^>]*)>/.exec(text)
   if (dark !== undefined && light !== null) {
     const [, source = '', rest = ''] = light
-    return `<p class="picture"><img class="only-light" src="${resolve(source)}"${rest}><img class="only-dark" src="${resolve(dark)}"${rest}></p>`
+    const image = (theme: string, address: string): string =>
+      `<img class="only-${theme}" src="${resolve(address)}"${rest}>`
+    return `<p class="picture">${image('light', source)}${image('dark', dark)}</p>`
   }
   return text.replace(/ (href|src)="([^"]+)"/g, (_, name: string, value: string) => ` ${name}="${resolve(value)}"`)
 }

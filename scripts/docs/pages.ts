@@ -30,7 +30,7 @@ export function titleOf(text: string, path: string): string {
   return title.trim()
 }
 
-/** The pages in the order of the navigation: as docs/order.json says, and what it does not name after that, by title. */
+/** The pages in the order of the navigation: as docs/order.json says, then what it does not name, by title. */
 export function pagesOf(root: string): Page[] {
   const read = (path: string): string => readFileSync(join(root, path), 'utf8')
   const order = JSON.parse(read('docs/order.json')) as Record<string, readonly string[]>

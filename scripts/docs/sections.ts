@@ -1,12 +1,13 @@
 /** A page in sections, for the search. */
-import { doorOf } from './doors.ts'
+import { doorOf, weightOf } from './doors.ts'
 import { plain, type Rendered } from './markdown.ts'
 import type { Section } from './search.ts'
 
 const TEXT_MAX = 4_000
 
 export function sectionsOf({ page, html, headings }: Rendered): Section[] {
-  const { title: door, weight } = doorOf(page.door)
+  const { title: door } = doorOf(page.door)
+  const weight = weightOf(page.door, page.url)
   const pieces = html.split(/(?=<h[1-4] id=")/)
   return pieces.flatMap((piece) => {
     const slug = /^<h[1-4] id="([^"]+)"/.exec(piece)?.[1]

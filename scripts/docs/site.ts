@@ -87,20 +87,29 @@ function sideOf(door: string, pages: readonly Page[]): Group[] {
   const within = DOORS.find(({ name }) => name === door)?.within
   if (within !== undefined && within !== '') return sideOf(within, pages)
   const own = pages.filter((page) => page.door === door)
-  const title = (page: Page): string => (page.url === `${door}/index.html` && door !== 'zh' ? 'Overview' : page.title)
+  const title = (page: Page): string => {
+    if (page.url === `${door}/index.html` && door !== 'zh') return 'Overview'
+    // In a group (`Stores`) the name is enough: what stands behind the colon is for the page.
+    return page.group === '' ? page.title : page.title.replace(/: .*$/, '')
+  }
   const groups = [...new Set(own.map(({ group }) => group))].toSorted().map((group) => ({
     title: group === '' ? '' : `${group[0]?.toUpperCase()}${group.slice(1)}`,
     entries: [...own.filter((page) => page.group === group)]
-      .sort((a, b) => Number(b.url.endsWith('/index.html')) - Number(a.url.endsWith('/index.html')))
+      .sort(indexFirst)
       .map((page) => ({ url: page.url, title: title(page) })),
   }))
-  const further = DOORS.filter((each) => each.within === door && door !== '').map(({ name, title }) => ({
-    title,
-    entries: pages
-      .filter((page) => page.door === name && !page.url.endsWith('/index.html'))
-      .map((page) => ({ url: page.url, title: page.title })),
+  const further = DOORS.filter((each) => each.within === door && door !== '').map(({ name, title: heading }) => ({
+    title: heading,
+    entries: [...pages.filter((page) => page.door === name)]
+      .sort(indexFirst)
+      .map((page) => ({ url: page.url, title: page.url.endsWith('/index.html') ? 'Overview' : page.title })),
   }))
   return [...groups, ...further.filter(({ entries }) => entries.length > 0)]
+}
+
+/** The list of a folder stands before its pages, whose order stays. */
+function indexFirst(a: Page, b: Page): number {
+  return Number(b.url.endsWith('/index.html')) - Number(a.url.endsWith('/index.html'))
 }
 
 function lostAnchors(links: Links, rendered: readonly Rendered[], lists: readonly Page[]): string[] {

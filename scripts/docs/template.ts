@@ -61,7 +61,8 @@ export function framed(frame: Frame): string {
       : `<nav class="toc" aria-label="${word.here}"><b>${word.here}</b>${shown
           .map(({ depth, text, slug }) => `<a class="d${depth}" href="#${slug}">${escaped(text)}</a>`)
           .join('\n')}</nav>`
-  const sidebar = `<nav class="side" id="side" aria-label="${word.menu}">${side.map((group) => sideGroup(group, url)).join('\n')}</nav>`
+  const groups = side.map((group) => sideGroup(group, url)).join('\n')
+  const sidebar = `<nav class="side" id="side" aria-label="${word.menu}">${groups}</nav>`
   return `<!doctype html>
 <html lang="${chinese ? 'zh-CN' : 'en'}">
 <head>
@@ -77,7 +78,8 @@ ${says === undefined ? '' : `<meta name="description" content="${escaped(says)}"
 <body class="${home ? 'home' : 'inner'}">
 <a class="skip" href="#main">Skip to the text</a>
 <header>
-<a class="brand" href="${to('index.html')}"><img src="${to('assets/icon.svg')}" alt="" width="22" height="22">Holdfast</a>
+<a class="brand" href="${to('index.html')}">
+<img src="${to('assets/icon.svg')}" alt="" width="22" height="22">Holdfast</a>
 <nav class="doors" aria-label="Doors">${doors.join('\n')}</nav>
 <button class="search" type="button" data-search><span>${word.search}</span><kbd>/</kbd></button>
 <button class="theme" type="button" data-theme-switch aria-label="${word.theme}">◐</button>
