@@ -5,6 +5,7 @@ runSteps([
   ['types', 'tsc', '-p', 'tsconfig.json'],
   ['types of the bench', 'tsc', '-p', 'bench'],
   ["types of the console's page", 'tsc', '-p', 'packages/holdfast-console/page'],
+  ["types of the documentation's page", 'tsc', '-p', 'scripts/docs/page'],
   ['lint', 'oxlint', '--type-aware', '--deny-warnings'],
   ['format', 'biome', 'format', '.'],
   ['unused code', 'knip'],

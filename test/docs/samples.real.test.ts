@@ -1,12 +1,12 @@
 /**
- * Every sample of TypeScript in the README and in docs/ compiles under strict against the built package; the README's
- * run.
+ * Every sample of TypeScript in the README and in docs/ compiles under strict against the built package; those of the
+ * README and of docs/start run.
  */
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import ts from 'typescript'
@@ -21,6 +21,8 @@ interface Sample {
   /** Where it stands: `docs/how-to/ids.md:3`. */
   readonly at: string
   readonly text: string
+  /** What the page says that it prints. */
+  readonly prints: string | null
 }
 
 let folder: string
@@ -34,9 +36,11 @@ async function pages(): Promise<string[]> {
 
 async function samplesOf(page: string): Promise<Sample[]> {
   const text = await readFile(join(ROOT, page), 'utf8')
-  return [...text.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map((match) => ({
+  const blocks = /^```ts\n([\s\S]*?)^```$(?:\n\nIt prints:\n\n```text\n([\s\S]*?)^```$)?/gm
+  return [...text.matchAll(blocks)].map((match) => ({
     at: `${page}:${text.slice(0, match.index).split('\n').length}`,
     text: match[1] as string,
+    prints: match[2] ?? null,
   }))
 }
 
@@ -109,4 +113,24 @@ test('the samples of the README run', async () => {
     { sold: 1, served: [], left: null },
     { sold: 0, served: ['42'], left: '6' },
   ])
+}, 300_000)
+
+test('the programs of docs/start print what their pages say', async () => {
+  await requireServers(['redis'])
+  const programs = samples.filter(({ at }) => at.startsWith('docs/start/'))
+  expect(programs.length).toBeGreaterThan(5)
+  const bed = await testbed()
+  try {
+    const redis = await bed.redis()
+    for (const program of programs) {
+      const file = join(folder, `run-${basename(fileOf(program))}`)
+      await writeFile(file, program.text.replaceAll('redis://localhost:6379', redis.url))
+      const env = { ...process.env, XDG_STATE_HOME: join(folder, 'state') }
+      const options = { cwd: folder, env, timeout: 60_000 }
+      const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', file], options)
+      expect(stdout, program.at).toBe(program.prints)
+    }
+  } finally {
+    await bed.close()
+  }
 }, 300_000)

@@ -2,11 +2,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { Rig, type StoreUnderTest } from './rig.ts'
 
+/** One case of the suite, for any test runner. */
 export interface ConformanceCase {
   readonly name: string
   /** The law it belongs to, as in docs/explain/laws.md. */
   readonly law: string
+  /** How long it may take. */
   readonly timeoutMs: number
+  /** Rejects when the driver breaks the law. */
   run(): Promise<void>
 }
 

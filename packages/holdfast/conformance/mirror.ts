@@ -12,6 +12,7 @@ export type Asked =
   | { readonly kind: 'reweigh'; readonly entry: ModelEntry; readonly turn: number }
   | { readonly kind: 'break'; readonly line: string; readonly atOnce: boolean }
 
+/** Who asks, as far as the model knows. */
 export interface ModelEntry {
   readonly line: string
   readonly id: string
@@ -23,10 +24,13 @@ export interface ModelEntry {
 /** The part of a store's answer that the model knows. */
 export interface RealAnswer {
   readonly token: bigint
+  /** The weight in front. */
   readonly ahead: number
+  /** Somebody else waits. */
   readonly wanted: boolean
 }
 
+/** Runs the model beside a real store. */
 export class Mirror {
   /** The store counts all the weight in front, and nothing but that. */
   readonly #isExact: boolean

@@ -12,7 +12,9 @@ export interface ModelPlace {
   readonly id: string
   readonly token: number
   readonly weight: number
+  /** Its lease. */
   readonly ttl: number
+  /** When its lease is over, unless it is renewed. */
   readonly lapsesAt: number
   /** Not renewed any more: it weighs until it lapses. */
   readonly broken: boolean
@@ -24,13 +26,16 @@ export interface ModelPlace {
 export interface ModelRaise {
   readonly id: string
   readonly weight: number
+  /** The last token that was granted before. */
   readonly beside: number
 }
 
+/** A line: its places, and what it remembers. */
 export interface ModelLine {
   readonly capacity: number
   /** In the order of their tokens. */
   readonly places: readonly ModelPlace[]
+  /** The place that has become heavier, if there is one. */
   readonly raise: ModelRaise | null
   /** The last token that was given out. */
   readonly counter: number
@@ -38,6 +43,7 @@ export interface ModelLine {
   readonly tombstones: readonly string[]
 }
 
+/** What can be done to a line. */
 export type LineEvent =
   | {
       readonly kind: 'enter'
@@ -55,15 +61,19 @@ export type LineEvent =
 /** Where a contender stands. */
 export interface ModelAnswer {
   readonly token: number
+  /** The weight in front. */
   readonly ahead: number
   /** Its own weight: of a raised place the heavier one. */
   readonly weight: number
+  /** Whether it holds. */
   readonly granted: boolean
   /** Somebody else in the line waits. */
   readonly wanted: boolean
 }
 
+/** What an event has made of a line. */
 export interface LineStep {
+  /** The line afterwards. */
   readonly line: ModelLine
   /** null: there is no such place, or no room and nobody who waits. */
   readonly answer: ModelAnswer | null
@@ -71,8 +81,10 @@ export interface LineStep {
   readonly broken: number
 }
 
+/** A line and an event in, the line afterwards out. */
 export type StepLine = (line: ModelLine, event: LineEvent, now: number) => LineStep
 
+/** A line in which nobody stands. */
 export function emptyLine(capacity: number): ModelLine {
   return { capacity, places: [], raise: null, counter: 0, tombstones: [] }
 }
@@ -112,6 +124,7 @@ export function shift(line: ModelLine, by: number): ModelLine {
   return { ...line, places: line.places.map((place) => ({ ...place, lapsesAt: place.lapsesAt - by })) }
 }
 
+/** The laws of a line as one function. */
 export const stepLine: StepLine = (before, event, now) => {
   const line = purge(before, now)
   if (event.kind === 'break') return breakHolders(line, event.atOnce)

@@ -3,11 +3,13 @@ import type { Core } from './acquire/core.ts'
 import { checkKeys, checkWhole } from './contract/check.ts'
 import { UnsupportedError } from './contract/errors.ts'
 
+/** How long `health()` may take. */
 export interface HealthOptions {
   /** How long the store may take to answer. Default 1 000; 1 to 60 000. */
   readonly timeoutMs?: number
 }
 
+/** Whether locks can be taken and kept now. */
 export interface Health {
   /** The store answers, no hold is at risk, and the instance is open. */
   readonly ok: boolean

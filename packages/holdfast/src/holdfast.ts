@@ -18,6 +18,7 @@ import { Job, JOBS_KEY, type JobRun } from './kit/once/job.ts'
 import { type Once, type OnceOptions, ScheduledOnce, splitOnce } from './kit/once/once.ts'
 import { type Segments, type SegmentsOptions, StoreSegments } from './kit/segments.ts'
 
+/** An instance: everything that one store can do for this process. */
 export interface Holdfast extends Locks {
   /** A job on a schedule that runs once per period, whichever process comes first. */
   once(name: string, options: OnceOptions): Once

@@ -25,6 +25,7 @@ import { type RwLock, rwLock } from './locks/rw-lock.ts'
 import { type Semaphore, semaphore } from './locks/semaphore.ts'
 import { system } from './system.ts'
 
+/** What every instance makes: locks, and what is built of them. */
 export interface Locks extends AsyncDisposable {
   /** What the store can carry. */
   readonly traits: Traits

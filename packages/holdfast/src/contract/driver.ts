@@ -26,7 +26,9 @@ import type { Runtime } from './runtime.ts'
 
 /** A moment of this process, on both of its clocks: the monotonic one stops while the machine is suspended. */
 export interface Instant {
+  /** On a clock that never steps. */
   readonly monoMs: number
+  /** Since 1970, on the clock that people set. */
   readonly wallMs: number
 }
 
@@ -108,7 +110,9 @@ export interface Traits {
 export interface PlaceView {
   readonly token: bigint
   readonly weight: number
+  /** Since it entered. */
   readonly ageMs: number
+  /** What is left of its lease. */
   readonly leftMs: number
   readonly label: string
   readonly host: string
@@ -123,7 +127,9 @@ export interface PlaceView {
 export interface LineView {
   readonly name: string
   readonly capacity: number
+  /** Who holds the lock now. */
   readonly holders: readonly PlaceView[]
+  /** Who waits, in order. */
   readonly waiters: readonly PlaceView[]
 }
 
@@ -143,6 +149,7 @@ export interface Change {
 export interface CellView {
   /** 0n when absent. */
   readonly version: bigint
+  /** null when absent. */
   readonly value: string | null
   /** The nonce of the change that wrote this version; null when absent and never written. */
   readonly nonce: string | null
@@ -155,8 +162,11 @@ export interface CellView {
 export interface Demand {
   /** How many to take; 0 only looks. */
   readonly cost: number
+  /** How many the bucket holds. */
   readonly burst: number
+  /** What one costs. */
   readonly unit: number
+  /** Units that flow out in a microsecond. */
   readonly drain: number
   /** Once more than this many have been refused since the bucket was last empty, the key is shut. 0: never. */
   readonly shutAfter: number
@@ -166,6 +176,7 @@ export interface Demand {
 
 /** What became of a wish to take. */
 export interface Taken {
+  /** Whether it was granted. */
   readonly taken: boolean
   /** How many could be taken now. */
   readonly left: number
@@ -179,7 +190,9 @@ export interface Taken {
 
 /** A store. Methods reject with the errors of contract/errors.ts; nothing is thrown synchronously. */
 export interface Driver {
+  /** The kind of store: `redis`. */
   readonly name: string
+  /** What the store can do. */
   readonly traits: Traits
   /**
    * Joins the line, or answers where this id stands already (and renews it, like touch).

@@ -11,7 +11,9 @@ interface ErrorDetail {
 
 /** The base of all Holdfast errors; `code` is stable, the message is for people. */
 export abstract class HoldfastError extends Error {
+  /** Stable, for programs: `HF_LOST`, `HF_TIMEOUT` and so on. */
   abstract readonly code: string
+  /** The lock that the error is about. */
   readonly line?: string
 
   constructor(message: string, detail: ErrorDetail = {}) {
@@ -86,7 +88,9 @@ export class MissingClientError extends HoldfastError {
 /** A guard has already seen a newer token than the one given. */
 export class StaleTokenError extends HoldfastError {
   readonly code = 'HF_STALE_TOKEN'
+  /** The token that was refused. */
   readonly given: bigint
+  /** The newest token that the guard has seen. */
   readonly newest: bigint
 
   constructor(message: string, detail: ErrorDetail & { readonly given: bigint; readonly newest: bigint }) {

@@ -37,6 +37,7 @@ export interface RequestedEvent extends RequestEvent {
 export interface WaitingEvent extends RequestEvent {
   /** In the store: the weight of all in front. In this process: how many callers are in front. */
   readonly position: number
+  /** `store`: others hold the lock there. `process`: callers of this process are in front. */
   readonly where: 'store' | 'process'
   /** Asks the store who holds the lock now; empty: nobody does any more. Rejects while the store does not answer. */
   holders(): Promise<readonly PlaceView[]>
@@ -64,6 +65,7 @@ export interface FailedEvent extends GoneEvent {
 export interface RenewedEvent extends EventSource {
   /** The locks whose leases were renewed in this one request. */
   readonly locks: readonly string[]
+  /** How long the store took to answer. */
   readonly durationMs: number
   /** Absent when the store answered. */
   readonly error?: unknown
@@ -72,7 +74,9 @@ export interface RenewedEvent extends EventSource {
 /** A renewal has failed; the lease still runs. */
 export interface AtRiskEvent extends LockEvent {
   readonly token: bigint
+  /** What is left of the lease. */
   readonly remainingMs: number
+  /** Why the renewal failed. */
   readonly error: unknown
 }
 
@@ -87,6 +91,7 @@ export type LossCause = 'lapsed' | 'gone' | 'max-hold' | 'not-alive' | 'silent'
 export interface LostEvent extends LockEvent {
   readonly token: bigint
   readonly heldMs: number
+  /** Why, for programs. */
   readonly cause: LossCause
   /** The same for people, with what is known. */
   readonly reason: string
@@ -109,6 +114,7 @@ export interface BrokenEvent extends LockEvent {
 /** A candidate leads from now on. */
 export interface ElectedEvent extends LockEvent {
   readonly token: bigint
+  /** What the candidate shows of itself. */
   readonly value: string
 }
 
@@ -119,8 +125,11 @@ export interface ResignedEvent extends LockEvent {
 
 /** A rate limit said no. */
 export interface LimitedEvent extends EventSource {
+  /** The name of the limiter. */
   readonly limiter: string
+  /** Who was refused. */
   readonly key: string
+  /** Until the same would be allowed. */
   readonly retryMs: number
   /** The key is shut for a time, because its caller went on asking. */
   readonly shut: boolean
@@ -132,7 +141,9 @@ export interface FenceRefusedEvent {
   readonly resource: string
   /** The lock whose token was given. */
   readonly lock: string
+  /** The token that was refused. */
   readonly given: bigint
+  /** The newest token that the guard has seen. */
   readonly newest: bigint
 }
 

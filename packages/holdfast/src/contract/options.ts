@@ -52,11 +52,11 @@ export interface LockOptions {
   readonly aliveIf?: () => boolean | Promise<boolean>
   /** Shown to people beside host and pid. Default ''; at most 200 bytes. */
   readonly label?: string
-  /** Told once for each hold, when somebody else waits for the lock. See `held.wanted`. */
+  /** Told once for each hold, when somebody else waits for the lock. See `held.wanted`. Default none. */
   readonly onWanted?: (held: Held) => void
   /**
    * Told of every state of a hold, the first included: 'held', before `acquire` resolves. What it throws goes to
-   * diagnostics.
+   * diagnostics. Default none.
    */
   readonly onState?: (state: HoldState, held: Held) => void
 }
@@ -88,9 +88,12 @@ export interface HoldfastOptions extends LockOptions {
 export interface AcquireOptions {
   /** How long to wait. Default Infinity; 0 is one try. */
   readonly waitMs?: number
-  /** Ends the wait; the promise rejects with the signal's own reason. It does not end a hold. */
+  /** Ends the wait; the promise rejects with the signal's own reason. It does not end a hold. Default none. */
   readonly signal?: AbortSignal
-  /** Who asks: the same object or symbol re-enters its own hold. Compared in this process only. */
+  /**
+   * Who asks: the same object or symbol re-enters its own hold. Compared in this process only. Default: the work inside
+   * `using`.
+   */
   readonly owner?: object | symbol
 }
 

@@ -6,6 +6,7 @@
 /** Ends a timer; harmless when it has fired. */
 export type Cancel = () => void
 
+/** Clocks, timers, randomness and a name. */
 export interface Runtime {
   /** Milliseconds on a clock that never steps. */
   now(): number

@@ -12,6 +12,7 @@ export interface TraceProcess {
   readonly host: string
   readonly pid: number
   readonly label: string
+  /** What happened there. */
   readonly entries: readonly TraceEntry[]
 }
 
@@ -57,6 +58,7 @@ export interface CheckableProcess {
   readonly host: string
   readonly pid: number
   readonly ttlMs: number
+  /** What `hf.history()` gave there. */
   readonly entries: readonly HistoryEntry[]
 }
 

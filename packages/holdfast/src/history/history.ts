@@ -27,6 +27,7 @@ export interface HistoryEntry {
   readonly reason?: string
 }
 
+/** What can happen to a lock, as the channels are called. */
 export type HistoryKind =
   | 'requested'
   | 'waiting'

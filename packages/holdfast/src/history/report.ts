@@ -20,35 +20,51 @@ export interface Blocker {
 
 /** One event, as short as it can be. */
 export interface ReportedEvent {
+  /** When, by the wall clock of the process. */
   readonly atMs: number
+  /** As the channels are called: `acquired`, `lost` and so on. */
   readonly event: string
   readonly lock: string
+  /** `waitedMs` or `heldMs`. */
   readonly ms?: number
+  /** Who granted: the store, or another caller of the process. */
   readonly by?: 'store' | 'process'
+  /** Of a loss or a failure: why. */
   readonly reason?: string
   readonly token?: string
 }
 
 /** The cell of one process. */
 export interface Report extends Blocker {
+  /** The version of this format. */
   readonly v: 1
+  /** 16 hex digits, one for each instance. */
   readonly id: string
+  /** When the instance was made, by the wall clock of the process. */
   readonly startedMs: number
+  /** When the report was written. */
   readonly atMs: number
+  /** Callers that wait now, the longest first; at most 32. */
   readonly waits: readonly {
     readonly lock: string
     readonly sinceMs: number
     readonly blockedBy: readonly Blocker[] | null
   }[]
+  /** Holds of the process, the longest first; at most 32. */
   readonly holds: readonly { readonly lock: string; readonly token: string; readonly sinceMs: number }[]
+  /** The busiest rate limits; at most 8. */
   readonly limiters: readonly ReportedLimiter[]
+  /** What happened last, the newest at the end; at most 64. */
   readonly recent: readonly ReportedEvent[]
+  /** How often each event happened since `startedMs`. */
   readonly totals: Readonly<Record<string, number>>
+  /** Waits, holds, limiters and events that did not fit. */
   readonly omitted: number
 }
 
 /** Who reports, in the list of all. */
 export interface Reporter extends Blocker {
+  /** When it last said that it is there. */
   readonly atMs: number
 }
 

@@ -3,6 +3,7 @@
 /** 'at-risk': a renewal has failed, the lease still runs. 'lost' and 'released' are final. */
 export type HoldState = 'held' | 'at-risk' | 'lost' | 'released'
 
+/** What a holder has. `await using` releases it at the end of the block. */
 export interface Held extends AsyncDisposable {
   readonly name: string
   /** The fencing token: larger than that of every earlier exclusive hold of the line. Give it to what you protect. */

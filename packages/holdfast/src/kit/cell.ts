@@ -7,18 +7,24 @@ import { pause } from './pause.ts'
 
 /** A value and the version it has. `undefined` with version 0n: there is none. */
 export interface Versioned<T> {
+  /** undefined: there is none. */
   readonly value: T | undefined
+  /** Rises with every change; 0n when there is no value. */
   readonly version: bigint
 }
 
+/** How long `update` goes on. */
 export interface UpdateOptions {
   /** How long to go on against others that write. Default 10 000; Infinity allowed. */
   readonly waitMs?: number
+  /** Ends the tries; the promise rejects with its reason. Default none. */
   readonly signal?: AbortSignal
 }
 
+/** A small shared value with a version. */
 export interface Cell<T> {
   readonly key: string
+  /** The value and its version now. */
   read(): Promise<Versioned<T>>
   /**
    * Writes if the cell still has that version (0n: still absent). The new version, or null: somebody else was faster.

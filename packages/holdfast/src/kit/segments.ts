@@ -8,6 +8,7 @@ import { OutcomeUnknownError } from '../contract/errors.ts'
 import { type Cell, StoreCell } from './cell.ts'
 import type { Closers } from './closers.ts'
 
+/** How many numbers are fetched at once. */
 export interface SegmentsOptions {
   /** The size of the first range, and the least of any. Default 100; 1 to 1 000 000. */
   readonly step?: number
@@ -22,6 +23,7 @@ export interface SegmentsOptions {
  */
 export interface Segments extends AsyncDisposable {
   readonly name: string
+  /** The next number: larger than every one before in this process. */
   next(): Promise<bigint>
   /** The next number, or null where `next` would have to wait for the store. */
   tryNext(): bigint | null

@@ -14,6 +14,7 @@ import { makeSpec } from '../acquire/spec.ts'
 import { renewMs } from '../contract/validity.ts'
 import { pause } from '../kit/pause.ts'
 
+/** How a candidate stands. */
 export interface ElectionOptions extends LockOptions {
   /**
    * What others see of this candidate: an address, a name. Default ''; together with label and host at most 1 kB of
@@ -24,12 +25,14 @@ export interface ElectionOptions extends LockOptions {
 
 /** Who leads, as the store shows it. */
 export interface Leader {
+  /** What the leader shows of itself. */
   readonly value: string
   readonly token: bigint
   readonly host: string
   readonly pid: number
 }
 
+/** One leader among many candidates, seen by all. */
 export interface Election {
   readonly name: string
   /**
@@ -42,6 +45,7 @@ export interface Election {
    * leads until it has ended: the next must not begin beside it.
    */
   resign(): Promise<boolean>
+  /** Who leads now; null: nobody. */
   leader(): Promise<Leader | null>
   /** The present leader, and then every change; null while there is none. Ends with the signal, or with `break`. */
   observe(options?: { readonly signal?: AbortSignal }): AsyncIterable<Leader | null>

@@ -22,11 +22,13 @@ export interface MultiHeld extends AsyncDisposable {
   release(): Promise<boolean>
 }
 
+/** Several locks as one: all of them, or none. */
 export interface MultiLock {
   /** Waits for all, `waitMs` in all. */
   acquire(options?: AcquireOptions): Promise<MultiHeld>
   /** One try: null when others have any of them. */
   tryAcquire(options?: Pick<AcquireOptions, 'owner' | 'signal'>): Promise<MultiHeld | null>
+  /** Runs the work while all are held. */
   using<T>(fn: (held: MultiHeld) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T>
 }
 

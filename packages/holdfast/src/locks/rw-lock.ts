@@ -8,8 +8,11 @@ import { LineUpgradeLock, type UpgradeLock } from './upgrade.ts'
 /** A reader weighs 1 and a writer all of it: a million readers at once, or one writer. */
 const ALL = 1_000_000
 
+/** Many may read at once, or one writes. */
 export interface RwLock {
+  /** Shared with other readers. */
   readonly read: Lock
+  /** Alone. */
   readonly write: Lock
   /** Reads beside other readers, and can become a write lock without letting go; one at a time. */
   readonly upgrade: UpgradeLock

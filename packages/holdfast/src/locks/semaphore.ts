@@ -9,9 +9,11 @@ import { makeSpec, type Spec } from '../acquire/spec.ts'
 
 /** `permits` of one acquisition: default 1, at most those of the semaphore. */
 export interface Permits {
+  /** How many to take. Default 1; 1 to the semaphore's capacity. */
   readonly permits?: number
 }
 
+/** A lock that several may hold at once. */
 export interface Semaphore extends Lock {
   acquire(options?: AcquireOptions & Permits): Promise<Held>
   tryAcquire(options?: Pick<AcquireOptions, 'owner' | 'signal'> & Permits): Promise<Held | null>

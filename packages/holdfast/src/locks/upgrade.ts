@@ -22,10 +22,14 @@ export interface UpgradeHeld extends Held {
   upgrade(options?: Pick<AcquireOptions, 'waitMs' | 'signal'>): Promise<Held>
 }
 
+/** Reads beside other readers, and can become the writer. */
 export interface UpgradeLock {
   readonly name: string
+  /** Waits for its turn. */
   acquire(options?: AcquireOptions): Promise<UpgradeHeld>
+  /** One try; null: another upgradeable or a writer has the lock. */
   tryAcquire(options?: Pick<AcquireOptions, 'owner' | 'signal'>): Promise<UpgradeHeld | null>
+  /** Runs the work while the lock is held. */
   using<T>(fn: (held: UpgradeHeld) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T>
 }
 

@@ -10,6 +10,7 @@ export type { GroupOptions } from './groups.ts'
 /** How metrics for Prometheus are made. */
 export type PrometheusOptions = GroupOptions
 
+/** The metrics of this process, for Prometheus. */
 export interface PrometheusMetrics {
   /** The content type of what `text` gives. */
   readonly contentType: string

@@ -3,6 +3,7 @@ import { checkFunction, checkKeys, checkName, checkSpan } from '../contract/chec
 import { UsageError } from '../contract/errors.ts'
 import type { SessionLocks } from '../stores/sql/session-locks.ts'
 
+/** How long to wait for the migrations of another process. */
 export interface MigrationLockOptions {
   /** Which migrations: those of one name take turns. Default 'migrate'; 1 to 512 bytes. */
   readonly name?: string

@@ -9,9 +9,11 @@ import type { Holdfast } from '../holdfast.ts'
 export interface RunCoordinator {
   /** Whether this process runs the slot that the key names. */
   shouldRun(key: string, ttlMs: number): Promise<boolean>
+  /** Called by node-cron when the task has ended. */
   onComplete(key: string): Promise<void>
 }
 
+/** How runs of the tasks are told apart. */
 export interface RunCoordinatorOptions {
   /** What the names of its locks begin with. Default 'node-cron/'; to 100 bytes. */
   readonly prefix?: string

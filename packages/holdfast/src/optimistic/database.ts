@@ -5,7 +5,9 @@
 import { shown } from '../contract/check.ts'
 import { UsageError } from '../contract/errors.ts'
 
+/** What a column may hold. */
 export type SqlValue = string | number | bigint | boolean | null | Uint8Array | object
+/** A row of a table, by column. */
 export type Row = Record<string, SqlValue>
 export type Dialect = 'postgres' | 'mysql' | 'sqlite'
 
@@ -35,6 +37,7 @@ export interface SqliteDatabase {
   }
 }
 
+/** A database of yours, by its own client. */
 export type UserDatabase = PgDatabase | PostgresDatabase | MysqlDatabase | SqliteDatabase
 
 export interface Database {

@@ -18,17 +18,21 @@ export type {
   UserDatabase,
 } from './database.ts'
 
+/** How a row counts its changes. */
 export interface OptimisticOptions {
   /** The column that counts the changes: a whole number, not null. Default 'version'. */
   readonly versionColumn?: string
 }
 
+/** How long `update` goes on. */
 export interface OptimisticUpdateOptions {
   /** How long to try again while others are faster. Default 10 000 ms; 0 tries once. */
   readonly waitMs?: number
+  /** Ends the tries; the promise rejects with its reason. Default none. */
   readonly signal?: AbortSignal
 }
 
+/** Changes rows only if nobody else has changed them meanwhile. */
 export interface Optimistic {
   /**
    * Reads the one row with this key, has `change` compute the columns to write (null: leave it as it is), and writes

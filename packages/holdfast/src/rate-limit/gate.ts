@@ -7,8 +7,9 @@ import { KEY_BYTES_MAX, type Limiter } from '../kit/limiter/limiter.ts'
 import { network } from './address.ts'
 import { type Fields, fieldsOf, outage, type RateLimitProblem, refusal } from './fields.ts'
 
+/** Who is limited, and what is answered. */
 export interface RateLimitOptions<Request> {
-  /** Who is limited: an address, a user, an API key. null: this request is not. */
+  /** Who is limited: an address, a user, an API key; null: nobody. Default: the address of the request. */
   readonly key?: (request: Request) => string | null | Promise<string | null>
   /** What the request costs. Default 1. */
   readonly cost?: (request: Request) => number | Promise<number>

@@ -3,13 +3,19 @@ import type { RedisClient } from '../../stores/redis/transport-to.ts'
 
 /** What became of one attempt: one vote for each client. */
 export interface ExecutionStats {
+  /** How many servers there are. */
   readonly membershipSize: number
+  /** How many must agree. */
   readonly quorumSize: number
+  /** Clients that agreed. */
   readonly votesFor: Set<RedisClient>
+  /** Clients that did not, and why. */
   readonly votesAgainst: Map<RedisClient, Error>
 }
 
+/** What a release was answered. */
 export interface ExecutionResult {
+  /** How each try went. */
   readonly attempts: readonly Promise<ExecutionStats>[]
 }
 
@@ -25,6 +31,7 @@ export class ResourceLockedError extends Error {
  * An operation failed as a whole. `cause` is Holdfast's own error: contention, outage and loss are told apart there.
  */
 export class ExecutionError extends Error {
+  /** How each try went. */
   readonly attempts: readonly Promise<ExecutionStats>[]
 
   constructor(message: string, attempts: readonly Promise<ExecutionStats>[], options?: ErrorOptions) {

@@ -3,11 +3,15 @@ import type { MultiHeld } from '../../locks/multi.ts'
 import type { ExecutionResult, ExecutionStats } from './errors.ts'
 import type { Redlock } from './redlock.ts'
 
+/** A lock of redlock 5: over one or several resources. */
 export class Lock {
+  /** Who made it. */
   readonly redlock: Redlock
+  /** What it locks. */
   readonly resources: string[]
   /** Names this lock; no secret. */
   readonly value: string
+  /** How each try went. */
   readonly attempts: readonly Promise<ExecutionStats>[]
   /** When the lock must be taken as over, by the wall clock; 0 once it was released or extended. */
   expiration: number

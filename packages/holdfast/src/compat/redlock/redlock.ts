@@ -22,8 +22,11 @@ const NO_QUORUM = 'The operation was unable to achieve a quorum during its retry
 /** By how much a duration must be longer than `automaticExtensionThreshold`. */
 const THRESHOLD_MS = 100
 
+/** The class of redlock 5, on Holdfast. */
 export class Redlock extends EventEmitter {
+  /** The clients that it was given. */
   readonly clients: Set<RedisClient>
+  /** The settings, with their defaults. */
   readonly settings: RedlockSettings
   readonly #hf: Holdfast
 

@@ -2,6 +2,7 @@
 import { checkKeys, shown } from '../../contract/check.ts'
 import { UsageError } from '../../contract/errors.ts'
 
+/** The settings of redlock 5: same names, same defaults. */
 export interface RedlockSettings {
   /** The part of a duration that clocks may drift apart. Default 0.01; 0 to 1. */
   readonly driftFactor: number

@@ -22,6 +22,7 @@ import {
  */
 export type Remember = (resource: string, proof: Proof) => Promise<unknown>
 
+/** What a request is about, and what the guard remembers. */
 export interface HttpGuardOptions<R extends WithHeaders> {
   /** What a request is about, such as 'stock:42'. One thing must always have one name, whatever its URL looks like. */
   readonly resource: (request: R, proof: Proof) => string
@@ -91,6 +92,7 @@ type Verdict = { readonly leave: () => void } | { readonly problem: Problem }
 
 const NO_TURN: Verdict = { leave: () => undefined }
 
+/** Makes the guard of an HTTP service: for node:http, Express, Fastify, Fetch. */
 export function httpGuard<R extends WithHeaders>(options: HttpGuardOptions<R>): HttpGuard<R> {
   const known = ['resource', 'memory', 'required', 'resourcesMax', 'waitMs', 'turnMsMax']
   const given = checkKeys('httpGuard options', options, known) as Partial<HttpGuardOptions<R>>

@@ -2,6 +2,7 @@
 import type { Held } from '../../hold/held.ts'
 import { formatProof, parseProof, type Proof } from '../proof.ts'
 
+/** The header that carries the token. */
 export const FENCE_HEADER = 'Holdfast-Token'
 
 /** The header of a request that is made in the name of a hold. */
@@ -11,6 +12,7 @@ export function fenceHeaders(held: Held | Proof): Record<string, string> {
 
 /** A request of node:http, Express, Fastify or fetch: anything with headers. */
 export interface WithHeaders {
+  /** As Node or the Fetch API has them. */
   readonly headers:
     | { get(name: string): string | null }
     | Readonly<Record<string, string | readonly string[] | undefined>>

@@ -11,6 +11,7 @@ import type { StaleTokenError } from '../../contract/errors.ts'
 import { type Proof, proofOf, staleToken } from '../proof.ts'
 import { CALL, CHECK, FENCE, GUARDED } from './scripts.generated.ts'
 
+/** Where the guard keeps its keys. */
 export interface RedisGuardOptions {
   /** What the keys of the guard begin with. Default 'holdfast'; 1 to 128 bytes, without braces. */
   readonly prefix?: string
@@ -27,6 +28,7 @@ export type GuardedScript = (
   args?: readonly (string | Buffer | number)[],
 ) => Promise<unknown>
 
+/** Stands before data in Redis. */
 export interface RedisGuard {
   /**
    * Lets the newest token pass and remembers it; throws StaleTokenError for an older one. For what is about to be read.

@@ -21,11 +21,13 @@ import { sqlite } from './sqlite.ts'
  */
 export type SqlTransaction = PgTransaction | PostgresTransaction | MysqlTransaction | SqliteDatabase | OrmTransaction
 
+/** Where the guard keeps its tokens. */
 export interface SqlGuardOptions {
   /** The guard's table; `schema.table` is allowed. Default 'holdfast_fence'. */
   readonly table?: string
 }
 
+/** Stands before rows of PostgreSQL, MySQL, MariaDB or SQLite. */
 export interface SqlGuard {
   /**
    * Lets the newest token pass and remembers it; throws StaleTokenError for an older one. Others that check this
@@ -55,6 +57,7 @@ interface Client {
 
 const PARTS: Record<Dialect, Pick<Part<never>, 'create'>> = { postgres, mysql, sqlite }
 
+/** Makes the guard of a database. */
 export function sqlGuard(options?: SqlGuardOptions): SqlGuard {
   const { table = 'holdfast_fence' } = checkKeys('sqlGuard options', options, ['table']) as SqlGuardOptions
   const names: Record<Dialect, string> = {

@@ -4,6 +4,7 @@
 import { checkKeys, checkWhole, shown } from '../../contract/check.ts'
 import { UsageError } from '../../contract/errors.ts'
 
+/** How an id is made up. */
 export interface IdsOptions {
   /** Ids of one name never repeat; those of different names may. Default 'ids'; 1 to 200 bytes. */
   readonly name?: string
@@ -30,7 +31,9 @@ export interface Layout {
 export interface IdParts {
   /** When it was made, in milliseconds since 1970. */
   readonly timeMs: number
+  /** The number of the process that made it. */
   readonly worker: number
+  /** Its number within the millisecond. */
   readonly sequence: number
 }
 

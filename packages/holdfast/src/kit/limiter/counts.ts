@@ -4,11 +4,15 @@ import type { LimiterSettings } from './options.ts'
 /** One limiter, as a report has it. */
 export interface ReportedLimiter {
   readonly name: string
+  /** How many in `perMs`. */
   readonly limit: number
+  /** The period. */
   readonly perMs: number
+  /** How many at once after a rest. */
   readonly burst: number
   /** How many tries were granted, and how many refused, since the process began. */
   readonly allowed: number
+  /** Tries that were refused. */
   readonly refused: number
   /** The keys that were refused the most, then those that were asked for last. */
   readonly keys: readonly string[]

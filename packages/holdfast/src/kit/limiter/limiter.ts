@@ -14,6 +14,7 @@ import { SerialTakes } from './serial.ts'
 
 /** What became of a wish to take. */
 export interface Outcome {
+  /** Whether it may happen. */
   readonly allowed: boolean
   /** How many could be taken now. */
   readonly remaining: number
@@ -30,8 +31,11 @@ export interface Outcome {
 /** Safe to share between any number of concurrent callers. Make it once: what it knows of hot keys is its own. */
 export interface Limiter {
   readonly name: string
+  /** How many in `perMs`. */
   readonly limit: number
+  /** The period. */
   readonly perMs: number
+  /** How many at once after a rest. */
   readonly burst: number
   /** Takes `cost` (default 1; 1 to `burst`) of the key, if there is enough. */
   take(key: string, cost?: number): Promise<Outcome>

@@ -3,6 +3,7 @@ import { checkKeys, checkOneOf, checkSpan, checkWhole, shown } from '../../contr
 import { UsageError } from '../../contract/errors.ts'
 import type { Demand } from '../../contract/driver.ts'
 
+/** How a rate limit counts. */
 export interface LimiterOptions {
   /** How many in `perMs`. 1 to 1 000 000 000. */
   readonly limit: number
@@ -21,6 +22,7 @@ export interface LimiterOptions {
   readonly batch?: Batch
 }
 
+/** Shuts a key that goes on asking. */
 export interface Penalty {
   /** Once more than this many were refused since the key was last idle, it is shut. 1 to 1 000 000 000. */
   readonly after: number
@@ -28,6 +30,7 @@ export interface Penalty {
   readonly shutMs: number
 }
 
+/** Takes many at once from the store, for very hot keys. */
 export interface Batch {
   /** How many to take at once. 2 to `burst`. */
   readonly size: number
@@ -101,7 +104,7 @@ export interface TakeOptions {
   readonly cost?: number
   /** How long to wait. Default Infinity; 0 is one try. */
   readonly waitMs?: number
-  /** Ends the wait; the promise rejects with the signal's own reason. */
+  /** Ends the wait; the promise rejects with the signal's own reason. Default none. */
   readonly signal?: AbortSignal
 }
 

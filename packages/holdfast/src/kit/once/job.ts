@@ -15,6 +15,7 @@ import { mutex } from '../../locks/mutex.ts'
 export interface JobRun {
   /** When it was due: the beginning of the period it was for. */
   readonly dueMs: number
+  /** When it began, by the wall clock of the process that ran it. */
   readonly startedMs: number
   /** null: it runs, or its process died. */
   readonly endedMs: number | null
@@ -26,6 +27,7 @@ export interface JobRun {
 
 /** What the work is given. */
 export interface JobWork {
+  /** The hold under which the job runs. */
   readonly held: Held
   /** When it was due: the beginning of the period it runs for. */
   readonly dueMs: number
@@ -57,6 +59,7 @@ export interface AttemptOptions {
 export const JOBS_KEY = 'holdfast/once'
 const JOBS_MAX = 300
 
+/** The runs of one job. */
 export class Job {
   readonly name: string
   readonly #core: Core
@@ -72,6 +75,7 @@ export class Job {
     this.#cell = new StoreCell(core, this.#key)
   }
 
+  /** The last run, by whichever process; null: none yet. */
   async lastRun(): Promise<JobRun | null> {
     const { value } = await this.#cell.read()
     if (!isRun(value)) return null

@@ -12,10 +12,11 @@ import { pause } from '../pause.ts'
 import { Cron } from './cron.ts'
 import { Job, type JobRun, type JobWork } from './job.ts'
 
+/** When a job runs, and what. */
 export interface OnceOptions extends LockOptions {
   /** The period. It begins at whole multiples of itself since 1970. 1 000 to 31 622 400 000. Either this or `cron`. */
   readonly everyMs?: number
-  /** Five fields as in a crontab, or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. */
+  /** Five fields of a crontab, or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. Either this or `everyMs`. */
   readonly cron?: string
   /**
    * Where the clock of `cron` hangs, such as 'Europe/Berlin'. Default 'UTC'. A time that the clock shows twice counts
@@ -23,6 +24,7 @@ export interface OnceOptions extends LockOptions {
    * is put forward.
    */
   readonly timeZone?: string
+  /** The work. Its promise ends the run. */
   readonly run: (work: JobWork) => unknown
   /** Run a period again whose process died in the middle. Default false: at most once. */
   readonly rerun?: boolean
@@ -35,6 +37,7 @@ export interface Once extends AsyncDisposable {
   readonly name: string
   /** When it is due next, in milliseconds since 1970. */
   readonly nextMs: number
+  /** The last run, by whichever process; null: none yet. */
   lastRun(): Promise<JobRun | null>
   /** Takes it off the schedule, and waits for a run of this process that is under way, unless that run itself asks. */
   stop(): Promise<void>

@@ -9,17 +9,19 @@ import type { EtcdClientOptions, EtcdTls } from '../../clients/etcd/index.ts'
 import { checkPrefix } from './keys.ts'
 import { store as opener } from './open.ts'
 
+/** Where etcd is, and how to talk to it. */
 export interface EtcdOptions {
   /**
    * `etcd://[user:password@]h1:2379,h2`, or `etcds://…` for TLS. Instead of `endpoints`, `user` and `password`. It may
    * end with `?layout=go`, `prefix`, `connectTimeoutMs`, and with `ca`, `cert` and `key`: files of certificates and a
-   * key.
+   * key. Either this or `endpoints`.
    */
   readonly url?: string | URL
   /** `http://host:2379` or `https://host:2379`, at least one; the port defaults to 2379. */
   readonly endpoints?: readonly string[]
-  /** With `password`, when the cluster has authentication enabled. */
+  /** With `password`, when the cluster has authentication enabled. Default none. */
   readonly user?: string
+  /** With `user`. Default none. */
   readonly password?: string
   /** Certificates and keys for TLS. Default: the system's authorities. */
   readonly tls?: EtcdTls

@@ -5,6 +5,7 @@ import type { Driver } from '../../contract/driver.ts'
 import { system } from '../../system.ts'
 import { MemoryDriver, SharedLines } from './driver.ts'
 
+/** Which memory. */
 export interface MemoryOptions {
   /** Drivers of one process with the same name share their lines. Default: lines of its own. 1 to 512 bytes. */
   readonly name?: string

@@ -33,6 +33,7 @@ export type {
 } from '../sql/orm.ts'
 export { lockInTransaction, type MysqlTransaction } from '../sql/mysql/transaction.ts'
 
+/** Where MySQL or MariaDB is, and which tables. */
 export interface MysqlOptions {
   /** Begins the names of tables and procedures. Default 'holdfast'; 1 to 30 letters, digits and underscores. */
   readonly prefix?: string

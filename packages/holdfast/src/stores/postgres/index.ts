@@ -35,6 +35,7 @@ export type {
 } from '../sql/orm.ts'
 export { lockInTransaction, type PgTransaction, type PostgresTransaction } from '../sql/postgres/transaction.ts'
 
+/** Where PostgreSQL is, and which tables. */
 export interface PostgresOptions {
   /** Begins the names of tables and functions. Default 'holdfast'; 1 to 30 letters, digits and underscores. */
   readonly prefix?: string

@@ -47,6 +47,7 @@ const GRAVE_MS = 600_000
 const VIEW_LINES = 250
 const VIEW_PLACES = 10_000
 
+/** The store on one Redis or Valkey, a Sentinel or a Cluster. */
 export class RedisDriver implements Driver {
   readonly name = 'redis'
   readonly traits: Traits

@@ -3,6 +3,7 @@ import type { ConnectionOptions as TlsOptions } from 'node:tls'
 import { checkKeys, checkText, checkWhole } from '../../contract/check.ts'
 import { UsageError } from '../../contract/errors.ts'
 
+/** Where Redis is, and how to talk to it. */
 export interface RedisOptions {
   /** What all keys and channels begin with. Default 'holdfast'; 1 to 128 bytes, without braces. */
   readonly prefix?: string
@@ -27,6 +28,7 @@ export interface RedisOptions {
   readonly tls?: TlsOptions
   /** User and password that the Sentinels want; those in the URL are for the servers. Default: none. */
   readonly sentinelUsername?: string
+  /** For the Sentinels themselves. Default none. */
   readonly sentinelPassword?: string
 }
 

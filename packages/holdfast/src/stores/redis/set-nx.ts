@@ -33,6 +33,7 @@ const DELETE = script(SET_NX_DELETE)
 /** A waiter asks again after 50 to 150 ms; all at once would meet again and again. */
 const POLL_MS = 50
 
+/** The keys of a plain `SET NX`, for moving over: no queue and no tokens. */
 export class SetNxDriver implements Driver {
   readonly name = 'redis set-nx'
   readonly traits: Traits = TRAITS

@@ -39,6 +39,7 @@ const ALL = 1_000_000
 /** Places of ours that nobody left or renewed for a while are forgotten, looked for every so many new ones. */
 const SWEEP_EVERY = 1_000
 
+/** The store on a majority of independent Redis servers. */
 export class RedlockDriver implements Driver {
   readonly name = 'redlock'
   readonly traits: Traits = TRAITS

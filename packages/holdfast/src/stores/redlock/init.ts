@@ -7,11 +7,13 @@ import type { Settings } from './options.ts'
 import { Reconfiguration } from './reconfiguration.ts'
 import type { Wire } from './wire.ts'
 
+/** What the first start of a deployment has done. */
 export interface Started {
   /** The name of the deployment, by which its servers know each other. */
   readonly deployment: string
   /** How many servers there are. */
   readonly servers: number
+  /** The longest lease that the servers will give. */
   readonly maxTtlMs: number
   /** The markers were there already: nothing was written. */
   readonly already: boolean

@@ -5,6 +5,7 @@ import { majorityOf, SERVERS_MAX } from './deployment.ts'
 import type { ConnectionOptions } from '../../clients/redis/options.ts'
 import { parseRedisUrl } from '../../clients/redis/url.ts'
 
+/** Which servers, and how they vote. */
 export interface RedlockOptions {
   /** What all keys and channels begin with. Default 'holdfast'; 1 to 128 bytes, without braces. */
   readonly prefix?: string

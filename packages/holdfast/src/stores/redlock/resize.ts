@@ -16,7 +16,9 @@ import type { Wire } from './wire.ts'
 /** What is being done, for people. */
 export type Tell = (what: string) => void
 
+/** What a change of servers has done. */
 export interface Resized {
+  /** The name of the deployment. */
   readonly deployment: string
   /** How many servers there are now. */
   readonly servers: number

@@ -2,8 +2,11 @@
 import { checkKeys, checkWhole } from '../../contract/check.ts'
 import type { PollRange } from '../shared/poller.ts'
 
+/** Bounds of the pauses between two looks, where the server can't tell. Default 25 to 500 ms. */
 export interface PollMs {
+  /** After the first look. 5 to 60 000. */
   readonly min: number
+  /** After many. `min` to 60 000. */
   readonly max: number
 }
 

@@ -43,6 +43,7 @@ export interface SequelizeTransaction {
   rollback(): PromiseLike<unknown>
 }
 
+/** A transaction of an ORM or a query builder. */
 export type OrmTransaction =
   | PrismaTransaction
   | DrizzleTransaction

@@ -9,6 +9,7 @@ import { AcquireTimeoutError, ClosedError, HoldfastError, LockLostError, NotHeld
 import { system } from '../../system.ts'
 import { Serial } from '../shared/serial.ts'
 
+/** How session locks are named and reached. */
 export interface SessionLocksOptions {
   /** How often a connection that holds is asked whether it lives. Default 5 000; 100 to 600 000. */
   readonly keepAliveMs?: number
@@ -16,9 +17,11 @@ export interface SessionLocksOptions {
   readonly timeoutMs?: number
 }
 
+/** How long to wait for a session lock. */
 export interface SessionAcquireOptions {
   /** How long to wait. Default Infinity; 0 tries once. */
   readonly waitMs?: number
+  /** Ends the wait; the promise rejects with its reason. Default none. */
   readonly signal?: AbortSignal
 }
 

@@ -44,6 +44,7 @@ const TOUCHES_PER_JOB = 50
 /** How often observers of a line are told that some other process has written. */
 const OBSERVE_MS = 200
 
+/** The store in a SQLite file. */
 export class SqliteDriver implements Driver, FileListener, LivenessListener {
   readonly name = 'sqlite'
   readonly traits: Traits = TRAITS
@@ -227,6 +228,7 @@ export class SqliteDriver implements Driver, FileListener, LivenessListener {
 
   // What the vigil asks.
 
+  /** Whether the process of this number has ended. */
   isDead(process: number): boolean {
     const file = this.#file
     return file !== null && (this.#quietly(() => file.census.isDead(process)) ?? false)

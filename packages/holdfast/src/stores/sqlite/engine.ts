@@ -24,6 +24,7 @@ export interface Engine {
   close(): unknown
 }
 
+/** What opens the file: Node's own module, or the package libsql. */
 export type EngineName = 'node:sqlite' | 'libsql'
 
 /** Opens a file, and makes an empty one if there is none. */

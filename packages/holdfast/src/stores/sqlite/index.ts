@@ -10,6 +10,7 @@ import type { EngineName } from './engine.ts'
 import { readHost } from './host.ts'
 import { DEFAULT_PREFIX, Names } from './names.ts'
 
+/** Which file, and what opens it. */
 export interface SqliteOptions {
   /**
    * The file; made with its folder when it is not there. Default: `defaultPath()`, made for this user only. Never on a

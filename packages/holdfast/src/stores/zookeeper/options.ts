@@ -8,6 +8,7 @@ import type { StoreUrl } from '../../store-url.ts'
 import { tlsFiles } from '../shared/tls-files.ts'
 import { type Acl, creatorAllAcl, type Identity, openAcl } from '../../clients/zookeeper/index.ts'
 
+/** Where ZooKeeper is, and how to talk to it. */
 export interface ZookeeperOptions {
   /** `host`, `host:port` or `[v6]:port` of the members of one ensemble; the port defaults to 2181. */
   readonly servers: readonly string[]

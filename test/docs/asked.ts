@@ -1,0 +1,21 @@
+/** What readers ask the search, and what must come first. docs/explain/search.md has what was found. */
+export interface Question {
+  readonly question: string
+  /** The address of the first hit, without `.html`. */
+  readonly first: RegExp
+}
+
+export const QUESTIONS: readonly Question[] = [
+  { question: 'how long does a lock last by default', first: /^start\/loss#how-long|^reference\/options#ttlms/ },
+  {
+    question: 'what happens when Redis fails over',
+    first: /^reference\/stores\/redis#what-happens-when-redis-fails-over$/,
+  },
+  { question: 'how to migrate from redlock', first: /^how-to\/(migrating|moving|from)/ },
+  { question: 'HF_LOST', first: /^reference\/errors#hf_lost$/ },
+  { question: 'what HF_LOST means and what to do', first: /^reference\/errors#hf_lost$/ },
+  { question: 'how to run a cron job once', first: /^how-to\/cron|^reference\/holds#jobs-hfonce/ },
+  { question: 'how to alert on lost locks', first: /^how-to\/monitoring|^reference\/events#/ },
+  { question: '怎么选存储', first: /^zh\/choosing/ },
+  { question: '超卖', first: /^zh\// },
+]
