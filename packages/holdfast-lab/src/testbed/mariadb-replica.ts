@@ -99,7 +99,7 @@ export async function startMariadbReplica(bed: Bed, o: MariadbReplicaOptions = {
     async promote({ cut = true }: PromoteOptions = {}) {
       const status = (await mariadbAsk(replica, 'STOP SLAVE IO_THREAD', 'SHOW SLAVE STATUS')).flat()
       // What was heard and not yet applied would be thrown away, although the old primary was told that it is here.
-      const heard = String(status[status.indexOf('Slave_Pos') + 1] ?? '')
+      const heard = (status[status.indexOf('Slave_Pos') + 1] ?? '') as string
       await expectApplied(replica, heard)
       await mariadbAsk(replica, 'STOP SLAVE', 'RESET SLAVE ALL', 'SET GLOBAL read_only = 0')
       ;[primary, replica] = [replica, primary]
