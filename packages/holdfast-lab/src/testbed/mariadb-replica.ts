@@ -70,8 +70,7 @@ export async function startMariadbReplica(bed: Bed, o: MariadbReplicaOptions = {
     await mariadbAsk(replica, 'SET GLOBAL read_only = 1', `CHANGE MASTER TO ${source}, ${pace}`, 'START SLAVE')
     await until(() => expectRunning(replica), { what: `${replica.name} follows ${primary.name}` })
     if (!semiSync) return
-    // While nothing is committed: a commit that was in the log already waits for an answer that nobody was asked for,
-    // and all that come after it wait behind it.
+    // While nothing is committed: no commit is half-way when it begins to need an answer.
     const enable = 'SET GLOBAL rpl_semi_sync_master_enabled = 1'
     await mariadbAsk(primary, 'FLUSH TABLES WITH READ LOCK', enable, 'UNLOCK TABLES')
     await until(() => expectStatus(primary, 'Rpl_semi_sync_master_clients', '1'), {
