@@ -70,8 +70,7 @@ export async function startMariadbReplica(bed: Bed, o: MariadbReplicaOptions = {
     await mariadbAsk(replica, 'SET GLOBAL read_only = 1', `CHANGE MASTER TO ${source}, ${pace}`, 'START SLAVE')
     await until(() => expectRunning(replica), { what: `${replica.name} follows ${primary.name}` })
     if (!semiSync) return
-    // While nothing is committed: a commit that was in the log already waits for an answer that nobody was asked for,
-    // and all that come after it wait behind it.
+    // While nothing is committed: no commit is half-way when it begins to need an answer.
     const enable = 'SET GLOBAL rpl_semi_sync_master_enabled = 1'
     await mariadbAsk(primary, 'FLUSH TABLES WITH READ LOCK', enable, 'UNLOCK TABLES')
     await until(() => expectStatus(primary, 'Rpl_semi_sync_master_clients', '1'), {
@@ -99,7 +98,7 @@ export async function startMariadbReplica(bed: Bed, o: MariadbReplicaOptions = {
     async promote({ cut = true }: PromoteOptions = {}) {
       const status = (await mariadbAsk(replica, 'STOP SLAVE IO_THREAD', 'SHOW SLAVE STATUS')).flat()
       // What was heard and not yet applied would be thrown away, although the old primary was told that it is here.
-      const heard = String(status[status.indexOf('Slave_Pos') + 1] ?? '')
+      const heard = (status[status.indexOf('Slave_Pos') + 1] ?? '') as string
       await expectApplied(replica, heard)
       await mariadbAsk(replica, 'STOP SLAVE', 'RESET SLAVE ALL', 'SET GLOBAL read_only = 0')
       ;[primary, replica] = [replica, primary]

@@ -15,6 +15,7 @@ export const SPAWNS = [
   'postgres',
   'mysql',
   'postgres-replica',
+  'mysql-replica',
   'galera',
 ] as const
 
@@ -36,6 +37,7 @@ const STARTS: Readonly<Record<Exclude<Spawn, 'sqlite'>, () => Promise<Start>>> =
   postgres: async () => (await import('./postgres.ts')).postgresBackend,
   mysql: async () => (await import('./mysql.ts')).mysqlBackend,
   'postgres-replica': async () => (await import('./postgres-replica.ts')).postgresReplicaBackend,
+  'mysql-replica': async () => (await import('./mysql-replica.ts')).mysqlReplicaBackend,
   galera: async () => (await import('./galera.ts')).galeraBackend,
 }
 

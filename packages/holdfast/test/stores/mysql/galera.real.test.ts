@@ -102,11 +102,15 @@ test.skipIf(isSkipped)(
     const cell = alone.cell<string>('kept')
     await cell.update(() => 'kept')
     await mariadbAsk(nodes[0], "SET GLOBAL wsrep_provider_options = 'gmcast.isolate=1'")
+    const status = async (): Promise<unknown> =>
+      (await mariadbAsk(nodes[0], "SHOW STATUS LIKE 'wsrep_cluster_status'")).flat()[1]
+    await expect.poll(status, { timeout: 60_000 }).toBe('non-Primary')
     const refused = await alone
       .mutex('fresh')
       .tryAcquire()
       .catch((error: unknown) => error)
     expect(refused).toBeInstanceOf(StoreUnreachableError)
+    expect((refused as Error).message, 'by the answer of the node, not by its silence').toMatch(/WSREP/)
     // The others wait until they know that one is gone, and go on.
     expect(await majority.mutex('fresh').acquire({ waitMs: 60_000 })).not.toBeNull()
     expect(await majority.mutex('kept').tryAcquire(), 'what was granted there is known here').toBeNull()
