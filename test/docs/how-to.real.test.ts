@@ -218,7 +218,9 @@ test.concurrent('shutdown.md: SIGTERM gives the lock back, SIGKILL leaves it to 
 })
 
 test.concurrent('serverless.md: a call that was frozen past its lease is told, and the next one works', async () => {
-  const text = `${sample('serverless.md', 'handler').replace('10_000', '3_000')}
+  // After assertHeld(): what a frozen call must not do.
+  const act = "console.log('acts')\n        return { status: 200"
+  const text = `${sample('serverless.md', 'handler').replace('10_000', '3_000').replace('return { status: 200', act)}
   const context = { getRemainingTimeInMillis: () => 60_000 }
   // Frozen in the middle of the work; there is no timer between the thaw and the next line.
   globalThis.report = async () => void process.kill(process.pid, 'SIGSTOP')
@@ -236,7 +238,7 @@ test.concurrent('serverless.md: a call that was frozen past its lease is told, a
   const held = await hf.mutex('order:7').acquire({ waitMs: 30_000 })
   await held.release()
   call.signal('SIGCONT')
-  expect(await call.ended).toEqual({ code: 0, lines: ['HF_LOST', 'works', '200'] })
+  expect(await call.ended).toEqual({ code: 0, lines: ['HF_LOST', 'works', 'acts', '200'] })
   await hf.close()
 })
 
