@@ -31,7 +31,7 @@ if (process.env.DATABASE !== undefined) {
 }
 `
 
-const PATIENCE_MS = 30_000
+const PATIENCE_MS = 60_000
 const LOOK_MS = 20
 
 /** Looks until it is so. Tests that run beside each other can't use `expect.poll`. */
