@@ -92,6 +92,6 @@ export function plain(html: string): string {
     .replace(/&lt;/g, '<')
     .replace(/&gt;/g, '>')
     .replace(/&quot;/g, '"')
-    .replace(/&#39;/g, "'")
+    .replace(/&#(?:39|x27);/g, "'")
     .replace(/&amp;/g, '&')
 }
