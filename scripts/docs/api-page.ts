@@ -15,7 +15,7 @@ export function apiPages(root: string): ApiPages {
   return { pages: entries.map(pageOf), faults: undocumented(entries) }
 }
 
-const fileOf = (entry: string): string => `${entry.replace(/\//g, '-')}`
+const fileOf = (entry: string): string => entry.replace(/\//g, '-')
 
 function pageOf(entry: PublicEntry): Page {
   const file = fileOf(entry.name)
@@ -64,7 +64,7 @@ function textOf({ name, doc, names }: PublicEntry): string {
 const USES = [
   ({ kind }: PublicName) => kind === 'function' || kind === 'constant',
   ({ name, kind }: PublicName) => kind !== 'type' && !/(Options|Event|Events|Error|View)$/.test(name),
-  ({ name }: PublicName) => /Options$/.test(name),
+  ({ name }: PublicName) => name.endsWith('Options'),
   ({ name }: PublicName) => !/(Event|Events|Error)$/.test(name),
   ({ name }: PublicName) => /Events?$/.test(name),
 ]

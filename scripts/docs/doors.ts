@@ -62,8 +62,8 @@ export const DOORS: readonly Door[] = [
   { name: 'home', title: 'Holdfast', says: '', weight: 0.6, within: '' },
 ]
 
-/** Records of runs: long lists in which every word stands somewhere. */
-const RECORDS = /\/(evidence|mutations|bench|versions)\.html$/
+/** Records of runs, and of what was searched: lists in which every word stands somewhere. */
+const RECORDS = /\/(evidence|mutations|bench|versions|search)\.html$/
 
 /** How much a hit on a page counts in the search. */
 export function weightOf(door: string, url: string): number {

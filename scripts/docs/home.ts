@@ -40,7 +40,7 @@ export function firstSentence(html: string): string {
     plain(inner).replace(/\s+/g, ' '),
   )
   // A line of links, as in Chinese pages, says nothing of the page.
-  const text = paragraphs.find((each) => !/^English/.test(each)) ?? ''
+  const text = paragraphs.find((each) => !each.startsWith('English')) ?? ''
   const sentence = /^.+?[.。?](?=\s|$|\p{Script=Han})/u.exec(text)?.[0] ?? text
   return sentence.replace(/[:：]$/, '.').slice(0, 220)
 }

@@ -42,9 +42,11 @@ export function render(page: Page, links: Links): Rendered {
       },
       code({ text, lang }: Tokens.Code): string {
         if (lang === 'mermaid') return chartOf(text)
-        // Indented blocks are commands.
-        const language = lang === undefined ? 'bash' : (LANGUAGES[lang] ?? lang)
-        return `<pre tabindex="0"><code>${highlighted(text, language)}</code></pre>\n`
+        // What is only indented is commands, drawings and lists: of these a comment is known by its sign.
+        const plainText = (): string =>
+          escaped(text).replace(/(^|\s)(# .*)$/gm, '$1<span class="hljs-comment">$2</span>')
+        const html = lang === undefined ? plainText() : highlighted(text, LANGUAGES[lang] ?? lang)
+        return `<pre tabindex="0"><code>${html}</code></pre>\n`
       },
       link({ href, tokens }: Tokens.Link): string {
         return `<a href="${escaped(links.resolve(page, href))}">${this.parser.parseInline(tokens)}</a>`
@@ -90,6 +92,6 @@ export function plain(html: string): string {
     .replace(/&lt;/g, '<')
     .replace(/&gt;/g, '>')
     .replace(/&quot;/g, '"')
-    .replace(/&#39;/g, "'")
+    .replace(/&#(?:39|x27);/g, "'")
     .replace(/&amp;/g, '&')
 }

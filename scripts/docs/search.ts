@@ -54,7 +54,7 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
  * are a word: 分布式锁 is 分布, 布式, 式锁.
  */
 function pairs(run: string): string[] {
-  const signs = [...run]
+  const signs = Array.from(run)
   return signs.length === 1 ? signs : signs.slice(1).map((sign, i) => `${signs[i]}${sign}`)
 }
 

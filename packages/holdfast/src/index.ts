@@ -1,4 +1,4 @@
-/** The public API: re-exports only. */
+/** Locks and what is made of them: `holdfast(store)` opens a store. Re-exports only. */
 export * from './contract/errors.ts'
 export type {
   AcquiredEvent,

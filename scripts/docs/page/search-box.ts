@@ -27,15 +27,19 @@ function make(base: URL): HTMLDialogElement {
   let search: ReturnType<typeof searchOf> | undefined
   const show = (): void => {
     const question = field.value.trim()
-    if (search === undefined) return void list.replaceChildren(note(question === '' ? '' : SAYS.loading))
+    if (search === undefined) {
+      list.replaceChildren(note(question === '' ? '' : SAYS.loading))
+      return
+    }
     const hits = question === '' ? [] : search(question)
     list.replaceChildren(...hits.map((hit, i) => item(hit, base, i === 0)))
     if (hits.length === 0 && question !== '') list.replaceChildren(note(SAYS.none))
   }
-  void load(base).then((sections) => {
-    search = searchOf(sections)
+  const begin = async (): Promise<void> => {
+    search = searchOf(await load(base))
     show()
-  })
+  }
+  void begin()
   field.addEventListener('input', show)
   made.addEventListener('click', (event) => {
     if (event.target === made || (event.target as Element).closest('a') !== null) made.close()
@@ -100,7 +104,11 @@ function excerpt({ text, terms }: Hit): string {
 }
 
 function marked(text: string, terms: readonly string[]): Node[] {
-  const pieces = text.split(/([\p{L}\p{N}_]+)/u)
+  // A Chinese sentence is one piece: of it, only the words that matched are marked.
+  const chinese = terms.filter((term) => /^\p{Script=Han}+$/u.test(term))
+  const pieces = text
+    .split(/([\p{L}\p{N}_]+)/u)
+    .flatMap((piece) => (chinese.length === 0 ? [piece] : piece.split(new RegExp(`(${chinese.join('|')})`, 'u'))))
   return pieces.map((piece) => {
     if (!words(piece).some((word) => terms.includes(stem(word)))) return document.createTextNode(piece)
     const made = document.createElement('mark')
