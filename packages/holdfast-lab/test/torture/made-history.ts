@@ -1,4 +1,4 @@
-/** Makes histories: clients on a mutex whose line takes the given steps. What they are told is written down, no more. */
+/** Makes histories: clients on a mutex whose line takes the given steps. Only what they are told is written down. */
 import { emptyLine, type LineEvent, type ModelAnswer, type ModelLine, type StepLine } from 'holdfast/conformance'
 import type { HistoryEvent } from '../../src/torture/history/event.ts'
 import { Random } from '../../src/torture/random.ts'
