@@ -30,6 +30,8 @@ export function refusals(trial: Trial, line: LineTrial): Refusal[] {
     found.push({ p: ask.p, at: answeredAt, what: ask.waitMs === 0 ? 'was refused' : waited })
   }
   for (const { p, t } of line.queued) {
+    // Mostly somebody is in the way at that very moment, and who asked since when need not be found out.
+    if (isFull(t, t)) continue
     const from = presence.asking(p, t)
     if (from === null || isFull(from, t) || presence.isDisturbed(from, t)) continue
     found.push({ p, at: t, what: 'was told to wait' })
