@@ -54,7 +54,7 @@ export const redisKeys: Target = {
     if (key !== undefined) await poison(key, how, input.subarray(2).toString('latin1'))
     const deeds: (() => Promise<unknown>)[] = [
       async () => {
-        for await (const line of hf.list()) String(line.name)
+        for await (const line of hf.list()) Buffer.from(line.name)
       },
       () => hf.mutex('taken', { reentrant: false }).using(() => 'held', { waitMs: 20 }),
       () => hf.cell('cell').read(),

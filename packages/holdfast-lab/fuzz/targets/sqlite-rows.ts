@@ -66,7 +66,7 @@ function valueOf(text: string): string | number | null {
 async function use(hf: Holdfast): Promise<void> {
   const deeds: (() => Promise<unknown>)[] = [
     async () => {
-      for await (const line of hf.list()) String(line.name)
+      for await (const line of hf.list()) Buffer.from(line.name)
     },
     () => hf.mutex('taken').using(() => 'held', { waitMs: 20 }),
     () => hf.mutex('free').using(() => 'held', { waitMs: 20 }),

@@ -26,7 +26,7 @@ function readFor(url: StoreUrl, text: string): void {
   else if (/^etcds?$/.test(url.scheme)) resolveEtcd(text)
   else if (/^zookeepers?$/.test(url.scheme)) void new Chroot(fromStoreUrl(url, url.options).chroot)
   else if (/^mysqls?$/.test(url.scheme)) addressOf(text)
-  else if (/^postgres/.test(url.scheme)) secureUrl(text)
+  else if (url.scheme.startsWith('postgres')) secureUrl(text)
 }
 
 function read(text: string): void {

@@ -109,8 +109,8 @@ function lately(reports: readonly Report[]): string[] {
     .map(({ atMs, from, event, ms, by, reason }) => {
       const span = ms === undefined ? '' : ` after ${formatDuration(ms)}`
       const how = by === undefined ? '' : event === 'waiting' ? ` (in the ${by})` : ` (from the ${by})`
-      const why = reason === undefined ? '' : `: ${printable(String(reason))}`
-      return `  ${isoOf(atMs)} ${from} ${printable(String(event))}${span}${printable(how)}${why}`
+      const why = reason === undefined ? '' : `: ${reason}`
+      return printable(`  ${isoOf(atMs)} ${from} ${event}${span}${how}${why}`)
     })
   const blocked = reports.flatMap((report) =>
     report.waits.flatMap(({ blockedBy }) => {
