@@ -7,6 +7,7 @@ process.env.HOLDFAST_TEST_INSTALL ??= '1'
 runSteps([
   ['build', 'node', 'scripts/build.js'],
   ['static checks', 'node', 'scripts/lint.js'],
+  ['dependencies', 'node', 'scripts/audit.js'],
   ['package', 'publint', '--strict', 'packages/holdfast'],
   ['package of the Nest module', 'publint', '--strict', 'packages/holdfast-nest'],
   ['package of the laboratory', 'publint', '--strict', 'packages/holdfast-lab'],

@@ -153,8 +153,8 @@ describe('house rules', () => {
   })
 
   test('only command lines, the demonstration and scripts write to the console', () => {
-    const loud =
-      /^(packages\/[a-z-]+\/(src\/(cli|demonstration|\w+\/main\.ts)|test|simulation)|scripts|bench|test|examples)\b/
+    const folders = '(src/(cli|demonstration|\\w+/main\\.ts)|test|simulation|fuzz)'
+    const loud = new RegExp(`^(packages/[a-z-]+/${folders}|scripts|bench|test|examples)\\b`)
     const quiet = sources.filter(({ path }) => !loud.test(path))
     expect(quiet.length).toBeGreaterThan(300)
     expect(offenders(quiet, /\bconsole\.|process\.stdout\.write/)).toEqual([])

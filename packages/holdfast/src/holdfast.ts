@@ -14,7 +14,7 @@ import { type IdsOptions, resolveLayout } from './kit/ids/layout.ts'
 import { type Limiter, StoreLimiter } from './kit/limiter/limiter.ts'
 import { type LimiterOptions, resolveLimiter } from './kit/limiter/options.ts'
 import { type Latch, StoreLatch } from './kit/latch.ts'
-import { Job, JOBS_KEY, type JobRun } from './kit/once/job.ts'
+import { Job, JOBS_KEY, type JobRun, runsIn } from './kit/once/job.ts'
 import { type Once, type OnceOptions, ScheduledOnce, splitOnce } from './kit/once/once.ts'
 import { type Segments, type SegmentsOptions, StoreSegments } from './kit/segments.ts'
 
@@ -73,7 +73,7 @@ class KitInstance extends Instance implements Holdfast {
   }
 
   async jobs(): Promise<Readonly<Record<string, JobRun>>> {
-    return (await this.cell<Record<string, JobRun>>(JOBS_KEY).read()).value ?? {}
+    return runsIn((await this.cell<Record<string, JobRun>>(JOBS_KEY).read()).value)
   }
 
   latch(name: string, count: number, options?: LockOptions): Latch {

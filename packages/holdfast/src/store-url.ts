@@ -39,7 +39,14 @@ export function parseStoreUrl(text: string, stores: readonly Pick<StoreOpener, '
       `a store URL must begin with one of ${schemes.map((s) => `${s}:`).join(' ')}; given ${shownStart(text)}`,
     )
   }
-  return { scheme, rest: match[2] ?? '', ...parseQuery(match[3] ?? '', store.settings) }
+  const rest = match[2] ?? ''
+  const query = match[3] ?? ''
+  // `postgres://ann:1/2@host`: a host "ann", a port 1 and a database, or a password with a slash? Whoever reads it the
+  // first way connects to a stranger, and shows the rest of the password as a name. `redis://ann:x?label=y@host` alike.
+  if (/^\/\/[^/]+\/.*@/s.test(rest) || (query.includes('@') && /^\/\/[^@[]*:(?!\d*([/,]|$))[^@]*$/s.test(rest))) {
+    throw new UsageError('an @, / or ? in the user, password or path of a store URL must be written %40, %2F or %3F')
+  }
+  return { scheme, rest, ...parseQuery(query, store.settings) }
 }
 
 function parseQuery(query: string, own: readonly string[]): Pick<StoreUrl, 'options' | 'settings'> {
@@ -48,7 +55,7 @@ function parseQuery(query: string, own: readonly string[]): Pick<StoreUrl, 'opti
   for (const [key, value] of new URLSearchParams(query)) {
     if (!KEYS.includes(key) && !own.includes(key)) {
       const known = [...KEYS, ...own].join(', ')
-      throw new UsageError(`a store URL has no option ${JSON.stringify(key)}; there are ${known}`)
+      throw new UsageError(`a store URL has no option ${shownKey(key)}; there are ${known}`)
     }
     if (key in options || key in settings) throw new UsageError(`the store URL gives ${key} twice`)
     if (own.includes(key)) settings[key] = value
@@ -61,16 +68,26 @@ function convert(key: string, value: string): unknown {
   if (NUMBERS.includes(key)) {
     const number = value.trim() === '' ? Number.NaN : Number(value)
     if (Number.isNaN(number))
-      throw new UsageError(`${key} in the store URL must be a number, given ${JSON.stringify(value)}`)
+      throw new UsageError(`${key} in the store URL must be a number, given ${shownValue(value)}`)
     return number
   }
   if (BOOLEANS.includes(key)) {
     if (value !== 'true' && value !== 'false') {
-      throw new UsageError(`${key} in the store URL must be true or false, given ${JSON.stringify(value)}`)
+      throw new UsageError(`${key} in the store URL must be true or false, given ${shownValue(value)}`)
     }
     return value === 'true'
   }
   return value
+}
+
+/** `redis://:pass?word@host` has its query where its author has a password: only what looks like an option is shown. */
+function shownKey(key: string): string {
+  return /^[a-z]{1,40}$/i.test(key) ? JSON.stringify(key) : 'of that name (a ? in a password must be written %3F)'
+}
+
+/** The same of a value: with an @ the query may have begun inside a password. */
+function shownValue(value: string): string {
+  return value.includes('@') ? 'another text' : JSON.stringify(value)
 }
 
 /** What may be shown of a URL that can't be read: nothing past the first colon, since a password could be anywhere. */

@@ -8,7 +8,7 @@ import { Deck } from '../../src/torture/nemesis/deck.ts'
 import { NEEDS, NEMESES } from '../../src/torture/nemesis/names.ts'
 import { Random } from '../../src/torture/random.ts'
 import { FencedResource } from '../../src/torture/referee/resource.ts'
-import { passwordless } from '../../src/torture/report/passwordless.ts'
+import { publicUrl } from 'holdfast/internal'
 
 describe('chance', () => {
   test('is the same from the same seed, and another for another part', () => {
@@ -112,9 +112,10 @@ describe('histories', () => {
   })
 
   test('a password is not in them', () => {
-    expect(passwordless('redis://user:secret@h:1/0')).toBe('redis://user@h:1/0')
-    expect(passwordless('postgres://:secret@h/db')).toBe('postgres://h/db')
-    expect(passwordless('sqlite:/tmp/a@b.db')).toBe('sqlite:/tmp/a@b.db')
+    expect(publicUrl('redis://user:secret@h:1/0')).toBe('redis://user@h:1/0')
+    expect(publicUrl('postgres://:secret@h/db')).toBe('postgres://h/db')
+    expect(publicUrl('sqlite:/tmp/a@b.db')).toBe('sqlite:/tmp/a@b.db')
+    expect(publicUrl('redis+sentinel://h/m?sentinelPassword=secret')).toBe('redis+sentinel://h/m')
   })
 })
 

@@ -39,7 +39,7 @@ export function execute(given: Given): Promise<number> {
       }
       const parties = circle.map(({ line, label, host, pid, waitingMs, holds }) => {
         const held = holds.map((one) => printable(one.line)).join(', ')
-        const who = `${host}:${pid}${label === '' ? '' : ` (${printable(label)})`}`
+        const who = printable(`${host}:${pid}${label === '' ? '' : ` (${label})`}`)
         return `  ${who} holds ${held} and waits for ${printable(line)}, ${formatDuration(waitingMs)} now`
       })
       print(`a circle of ${circle.length}:\n${parties.join('\n')}`)

@@ -1,6 +1,10 @@
 #!/usr/bin/env node
 /** The command line `holdfast`. */
 import { keepCompiled } from './compiled.ts'
+import { titleOf } from './title.ts'
+
+const title = titleOf(process.argv.slice(2))
+if (title !== null) process.title = title
 
 /** On Node 22 the first use of its own SQLite warns. That is our choice, and not for people who run a command. */
 const { emitWarning } = process

@@ -4,16 +4,29 @@
  */
 import { writeSync } from 'node:fs'
 import { isatty } from 'node:tty'
+import { printable } from './table.ts'
 
 const RETRY_MS = 5
 
 export function print(text: string): void {
-  write(1, `${text}\n`)
+  write(1, `${harmless(text)}\n`)
 }
+
+/**
+ * Without what a terminal obeys, but for line breaks and our own bold letters. Whoever prints a name that other people
+ * chose has it escaped before; this holds also where somebody forgets, and in JSON, which leaves U+007F to U+009F as
+ * they are: U+009B begins a sequence as ESC [ does.
+ */
+export function harmless(text: string): string {
+  return text.replace(UNSAFE, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
+// oxlint-disable-next-line no-control-regex
+const UNSAFE = /\u001b(?!\[(?:1|22)m)|[\u0000-\u0008\u000b-\u001a\u001c-\u001f\u007f-\u009f]/g
 
 /** One line for people on stderr, whatever the text contains. */
 export function complain(text: string): void {
-  write(2, `holdfast: ${text.replace(/\s*\n\s*/g, ' ')}\n`)
+  write(2, `holdfast: ${printable(text.replace(/\s*\n\s*/g, ' '))}\n`)
 }
 
 /** On stderr, as it is: for what is redrawn in place. */
@@ -29,7 +42,7 @@ export function draw(text: string): void {
 /** What HOLDFAST_DEBUG asks for: where an error came from. */
 export function debug(error: unknown): void {
   if ((process.env.HOLDFAST_DEBUG ?? '') === '') return
-  write(2, `${error instanceof Error ? error.stack : String(error)}\n`)
+  write(2, `${harmless((error instanceof Error ? error.stack : undefined) ?? String(error))}\n`)
 }
 
 /** Whether stdout shows bold letters. */

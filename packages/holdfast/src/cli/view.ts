@@ -96,6 +96,12 @@ export function heldBy({ holders: [first, ...others] }: LineView): string | null
   return others.length === 0 ? who(first) : `${who(first)} and ${others.length} more`
 }
 
+/** What another program has written need not be a time. */
+export function isoOf(ms: number): string {
+  const date = new Date(ms)
+  return Number.isNaN(date.getTime()) ? '?' : date.toISOString()
+}
+
 /** The last runs of scheduled jobs. */
 export function jobTable(
   jobs: readonly (readonly [name: string, run: JobRun])[],
@@ -112,7 +118,7 @@ export function jobTable(
   ]
   const rows = jobs.map(([name, run]) => [
     name,
-    new Date(run.startedMs).toISOString(),
+    isoOf(run.startedMs),
     formatDuration(Math.max(0, nowMs - run.startedMs)),
     run.endedMs === null ? '-' : formatDuration(Math.max(0, run.endedMs - run.startedMs)),
     run.ok === null ? 'running, or died' : run.ok ? 'ok' : 'failed',

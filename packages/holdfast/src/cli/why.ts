@@ -4,7 +4,7 @@ import { checkName } from '../contract/check.ts'
 import type { PlaceView } from '../contract/driver.ts'
 import { UnsupportedError } from '../contract/errors.ts'
 import { toTrace } from '../history/export.ts'
-import { type Report, type Reporter, reportKey, REPORTS_KEY } from '../history/report.ts'
+import { type Blocker, type Report, type Reporter, reportKey, REPORTS_KEY } from '../history/report.ts'
 import type { Holdfast } from '../holdfast.ts'
 import type { Given, Syntax } from './args.ts'
 import { STORE_HELP } from './command.ts'
@@ -14,7 +14,7 @@ import { print } from './output.ts'
 import { findLine } from './show.ts'
 import { withStore } from './store.ts'
 import { printable } from './table.ts'
-import { lineJson, who } from './view.ts'
+import { isoOf, lineJson, who } from './view.ts'
 
 export const syntax: Syntax = {
   command: 'why',
@@ -57,13 +57,24 @@ export function execute(given: Given): Promise<number> {
 /** What all processes report now; empty where the store has no cells. */
 async function readReports(hf: Holdfast): Promise<Report[]> {
   try {
-    const { value = {} } = await hf.cell<Record<string, Reporter>>(REPORTS_KEY).read()
-    const read = await Promise.all(Object.keys(value).map((id) => hf.cell<Report>(reportKey(id)).read()))
-    return read.flatMap((one) => (one.value === undefined ? [] : [one.value]))
+    const { value } = await hf.cell<Record<string, Reporter>>(REPORTS_KEY).read()
+    const ids = Object.keys(isRecord(value) ? value : {}).filter((id) => /^[0-9a-f]{1,64}$/.test(id))
+    const read = await Promise.all(ids.map((id) => hf.cell<unknown>(reportKey(id)).read()))
+    return read.flatMap(({ value: report }) => (isReport(report) ? [report] : []))
   } catch (error) {
     if (error instanceof UnsupportedError) return []
     throw error
   }
+}
+
+/** Whatever uses the store may have written it: what does not look like a report is none. */
+function isReport(value: unknown): value is Report {
+  if (!isRecord(value)) return false
+  return [value.waits, value.holds, value.recent].every((list) => Array.isArray(list) && list.every(isRecord))
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function about(report: Report, name: string): Report {
@@ -98,12 +109,15 @@ function lately(reports: readonly Report[]): string[] {
     .map(({ atMs, from, event, ms, by, reason }) => {
       const span = ms === undefined ? '' : ` after ${formatDuration(ms)}`
       const how = by === undefined ? '' : event === 'waiting' ? ` (in the ${by})` : ` (from the ${by})`
-      const why = reason === undefined ? '' : `: ${printable(reason)}`
-      return `  ${new Date(atMs).toISOString()} ${from} ${event}${span}${how}${why}`
+      const why = reason === undefined ? '' : `: ${reason}`
+      return printable(`  ${isoOf(atMs)} ${from} ${event}${span}${how}${why}`)
     })
   const blocked = reports.flatMap((report) =>
     report.waits.flatMap(({ blockedBy }) => {
-      const names = (blockedBy ?? []).map((one) => printable(who(one))).join(', ')
+      const names = (Array.isArray(blockedBy) ? blockedBy : [])
+        .filter(isRecord)
+        .map((one) => printable(who(one as unknown as Blocker)))
+        .join(', ')
       return names === '' ? [] : [`  ${printable(who(report))} waits for ${names}`]
     }),
   )

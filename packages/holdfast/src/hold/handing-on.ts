@@ -3,7 +3,7 @@
  * whoever first asks with the text gives it an id of its own, and holds. The token rises with every hand.
  */
 import type { Entry, Place } from '../contract/driver.ts'
-import { checkName, checkText, shown } from '../contract/check.ts'
+import { checkName, checkText } from '../contract/check.ts'
 import type { Core } from '../acquire/core.ts'
 import { LockLostError, NotHeldError, UnsupportedError, UsageError } from '../contract/errors.ts'
 import type { Handle } from './handle.ts'
@@ -11,12 +11,14 @@ import { ISSUE_MAX } from './credential.ts'
 import { insist } from './insist.ts'
 import { Acquisition, giveBack, type Offer } from '../acquire/acquisition.ts'
 import type { Lease } from '../acquire/lease.ts'
-import type { LockSettings } from '../contract/options.ts'
+import { type LockSettings, TTL_MS_MAX } from '../contract/options.ts'
 import { makeSpec, type Mode, type Spec } from '../acquire/spec.ts'
 import { usableMs } from '../contract/validity.ts'
 
 /** A name of 512 bytes may be six times as long in JSON, and base64 adds a third. */
 const TEXT_BYTES_MAX = 8_192
+/** Of a semaphore, and of a read-write lock. */
+const SHARES_MAX = 1_000_000
 
 interface Deed {
   readonly store: string
@@ -123,25 +125,41 @@ function readDeed(core: Core, text: string): Deed {
     deed = JSON.parse(Buffer.from(text, 'base64url').toString())
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
-    throw new UsageError(`adopt takes the text that export() gave, given ${shown(text)}`)
   }
-  if (!isDeed(deed)) throw new UsageError(`adopt takes the text that export() gave, given ${shown(text)}`)
+  // Not shown: whoever has a ticket can take the lock, and an error ends up in a log.
+  if (!isDeed(deed)) throw new UsageError('adopt takes the text that export() gave; what was given is another text')
   checkName('a lock name', deed.line)
   if (deed.store !== core.driver.name) {
-    throw new UsageError(`this hold is on ${shown(deed.store)} and can't be adopted on ${core.driver.name}`)
+    throw new UsageError(`this hold is on another store and can't be adopted on ${core.driver.name}`)
   }
   return deed
 }
 
+/**
+ * A ticket comes from another process, and maybe by way of a third that has changed it: its numbers are held to what a
+ * lock may be asked for. A `counter` of 5 000 would give the heir a token beyond those of the next four holders, and
+ * every guard would refuse them.
+ */
 function isDeed(value: unknown): value is Deed {
   if (typeof value !== 'object' || value === null) return false
   const { store, line, mode, weight, capacity, ttlMs, lockDelayMs, minHoldMs, id, counter } = value as Record<
     string,
     unknown
   >
-  const texts = [store, line, mode, id].every((text) => typeof text === 'string')
-  const numbers = [weight, capacity, ttlMs, lockDelayMs, minHoldMs, counter].every(
-    (n) => Number.isSafeInteger(n) && (n as number) >= 0,
+  return (
+    [store, line].every((text) => typeof text === 'string') &&
+    typeof id === 'string' &&
+    /^\w{1,64}$/.test(id) &&
+    ['exclusive', 'shared', 'permits'].includes(mode as string) &&
+    isWithin(capacity, 1, SHARES_MAX) &&
+    isWithin(weight, 1, capacity) &&
+    isWithin(ttlMs, 1, TTL_MS_MAX) &&
+    isWithin(lockDelayMs, 0, TTL_MS_MAX) &&
+    isWithin(minHoldMs, 0, TTL_MS_MAX) &&
+    isWithin(counter, 0, ISSUE_MAX - 1)
   )
-  return texts && numbers && ['exclusive', 'shared', 'permits'].includes(mode as string)
+}
+
+function isWithin(value: unknown, min: number, max: number): value is number {
+  return Number.isInteger(value) && (value as number) >= min && (value as number) <= max
 }

@@ -1,7 +1,13 @@
 /** A small shared value with a version: read it, write it if nobody else has, or let `update` do both until it fits. */
 import { checkFunction, checkKeys, checkSpan, shown } from '../contract/check.ts'
 import type { Core } from '../acquire/core.ts'
-import { AcquireTimeoutError, OutcomeUnknownError, StoreUnreachableError, UsageError } from '../contract/errors.ts'
+import {
+  AcquireTimeoutError,
+  OutcomeUnknownError,
+  StoreError,
+  StoreUnreachableError,
+  UsageError,
+} from '../contract/errors.ts'
 import type { CellView } from '../contract/driver.ts'
 import { pause } from './pause.ts'
 
@@ -128,6 +134,11 @@ export class StoreCell<T> implements Cell<T> {
   }
 
   #parse(view: CellView): Versioned<T> {
-    return { value: view.value === null ? undefined : (JSON.parse(view.value) as T), version: view.version }
+    try {
+      return { value: view.value === null ? undefined : (JSON.parse(view.value) as T), version: view.version }
+    } catch (cause) {
+      const message = `cell ${JSON.stringify(this.key)} holds no JSON: another program wrote it; remove it`
+      throw new StoreError(message, { line: this.key, cause })
+    }
   }
 }

@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
+import { publicUrl } from 'holdfast/internal'
 import { DEAF, type LockClient, type OpenClient } from '../client/lock-client.ts'
 import { kindsFor, makeLines } from '../generator/plan.ts'
 import { micros } from '../history/clock.ts'
@@ -11,7 +12,6 @@ import { Recorder } from '../history/recorder.ts'
 import type { ClientTarget, Field } from '../nemesis/field.ts'
 import type { NemesisName } from '../nemesis/names.ts'
 import { Random } from '../random.ts'
-import { passwordless } from '../report/passwordless.ts'
 import { aftermath } from './aftermath.ts'
 import { Chaos } from './chaos.ts'
 import { ClientProcess } from './client-process.ts'
@@ -134,7 +134,7 @@ function writeHead(recorder: Recorder, o: RunOptions, observer: LockClient, line
     t: micros(),
     format: 1,
     seed: o.seed,
-    store: passwordless(o.url),
+    store: publicUrl(o.url),
     versions: o.backend?.versions ?? 'not ours',
     ttlMs: observer.ttlMs,
     clients: o.clients,

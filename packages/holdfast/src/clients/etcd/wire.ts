@@ -7,6 +7,10 @@ export const WireType = { VARINT: 0, FIXED64: 1, BYTES: 2, FIXED32: 5 } as const
 const TWO_32 = 0x1_0000_0000
 const WORDS = new DataView(new ArrayBuffer(8))
 const KEEP_MAX = 1024 * 1024
+/** As deep as protobuf's own libraries read: each level costs stack. A transaction in a transaction has 5. */
+const DEPTH_MAX = 100
+/** An empty message is 2 bytes on the wire and 100 in memory: without a limit 64 MiB of them would be 4 GB. */
+const NESTED_MAX = 1_000_000
 
 /**
  * Fills a buffer from its end towards its start. A nested message's length stands before its content, so backwards
@@ -107,6 +111,8 @@ export class Reader {
   #end: number
   #low = 0
   #high = 0
+  #depth = 0
+  #nested = 0
 
   constructor(buffer: Buffer) {
     this.#buffer = buffer
@@ -200,9 +206,15 @@ export class Reader {
     const size = this.#length()
     const at = this.#take(size)
     const end = this.#end
+    if (++this.#depth > DEPTH_MAX || ++this.#nested > NESTED_MAX) {
+      throw new EtcdProtocolError(
+        `etcd message: more than ${DEPTH_MAX} messages in each other, or ${NESTED_MAX} in one`,
+      )
+    }
     this.#at = at
     this.#end = at + size
     const value = read()
+    this.#depth--
     this.#end = end
     return value
   }

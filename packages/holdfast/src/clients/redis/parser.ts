@@ -61,6 +61,13 @@ const MAX_LINE_BYTES = 65_536
  * believed.
  */
 const MIN_ELEMENT_BYTES = 3
+/**
+ * What an element costs in memory beyond its bytes: `%0` CR LF is 4 bytes on the wire and a Map of 200. Counted with
+ * the bytes, or 64 MiB from a false server would take 3.5 GB, and of errors, which have a stack each, far more.
+ */
+const ARRAY_BYTES = 64
+const MAP_BYTES = 256
+const ERROR_BYTES = 1_024
 
 /** One parser reads one connection, from its first byte to its last. */
 export class Parser {
@@ -147,6 +154,7 @@ export class Parser {
         this.#openAggregate(type, readLength(bytes, body, end))
         return -1
       case ERROR:
+        this.#countError()
         this.#deliver(new ReplyError(bytes.toString('utf8', body, end)))
         return -1
       case NULL:
@@ -169,6 +177,11 @@ export class Parser {
   #count(bytes: number): void {
     this.#bytes += bytes
     if (this.#bytes > this.#maxReplyBytes) throw this.#tooLarge()
+  }
+
+  /** Errors among other elements; one that is the whole reply may be of any size. */
+  #countError(): void {
+    if (this.#aggregate !== null) this.#count(ERROR_BYTES)
   }
 
   #tooLarge(): ProtocolError {
@@ -207,6 +220,7 @@ export class Parser {
   #closeBlob(type: number, bytes: Buffer, start: number, end: number): void {
     if (bytes[end] !== CR || bytes[end + 1] !== LF) throw notRedis(bytes[end] as number)
     if (type === BLOB_ERROR) {
+      this.#countError()
       this.#deliver(new ReplyError(bytes.toString('utf8', start, end)))
       return
     }
@@ -230,6 +244,7 @@ export class Parser {
     else if (type === PUSH) throw new ProtocolError('Redis sent a push message inside a reply')
     const missing = type === MAP || type === ATTRIBUTE ? length * 2 : length
     if (this.#bytes + missing * MIN_ELEMENT_BYTES > this.#maxReplyBytes) throw this.#tooLarge()
+    if (parent !== null) this.#count(type === MAP || type === SET ? MAP_BYTES : ARRAY_BYTES)
     const depth = parent === null ? 1 : parent.depth + 1
     if (depth > this.#maxDepth) throw new ProtocolError(`a reply of Redis is nested more than ${this.#maxDepth} deep`)
     this.#aggregate = { type, items: [], parent, depth, missing }

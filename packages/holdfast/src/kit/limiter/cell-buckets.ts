@@ -11,7 +11,7 @@
  */
 import { type Bucket, EMPTY, takeFrom } from '../../contract/bucket.ts'
 import type { Core } from '../../acquire/core.ts'
-import { AcquireTimeoutError } from '../../contract/errors.ts'
+import { AcquireTimeoutError, StoreError } from '../../contract/errors.ts'
 import type { CellView, Demand, Taken } from '../../contract/driver.ts'
 import { ForwardClock } from '../forward-clock.ts'
 import { pause } from '../pause.ts'
@@ -112,7 +112,7 @@ export class CellBuckets {
   }
 
   #apply(view: CellView, jobs: readonly Job[]): Applied {
-    let bucket = view.value === null ? EMPTY : (JSON.parse(view.value) as Bucket)
+    let bucket = readBucket(view)
     this.#clock.observe(bucket.atUs / 1_000)
     const nowUs = Math.max(bucket.atUs, Math.floor(this.#clock.now() * 1_000))
     let isChanged = false
@@ -134,4 +134,16 @@ export class CellBuckets {
   #forget(): void {
     for (const [name, key] of this.#keys) if (!key.isBusy) this.#keys.delete(name)
   }
+}
+
+/** Another program may have written it. */
+function readBucket({ value }: CellView): Bucket {
+  if (value === null) return EMPTY
+  try {
+    const bucket = JSON.parse(value) as Bucket
+    if (Number.isFinite(bucket.atUs)) return bucket
+  } catch (error) {
+    if (!(error instanceof SyntaxError || error instanceof TypeError)) throw error
+  }
+  throw new StoreError('the cell of a rate limit holds what another program wrote; remove it')
 }

@@ -169,8 +169,8 @@ export class Job {
   async #show({ id: _id, ...run }: StoredRun): Promise<void> {
     const all = new StoreCell<Record<string, JobRun>>(this.#core, JOBS_KEY)
     try {
-      await all.update((jobs = {}) => {
-        const latest = Object.entries({ ...jobs, [this.name]: run }).toSorted(
+      await all.update((jobs) => {
+        const latest = Object.entries({ ...runsIn(jobs), [this.name]: run }).toSorted(
           ([, a], [, b]) => b.startedMs - a.startedMs,
         )
         return Object.fromEntries(latest.slice(0, JOBS_MAX))
@@ -182,6 +182,11 @@ export class Job {
 }
 
 /** What comes out of a store is input: a record that names no period is none. */
-function isRun(value: StoredRun | undefined): value is StoredRun {
-  return typeof (value as Partial<StoredRun> | undefined)?.dueMs === 'number'
+function isRun(value: StoredRun | null | undefined): value is StoredRun {
+  return typeof value?.dueMs === 'number'
+}
+
+/** The runs among what the cell of all jobs holds, whoever has written it. */
+export function runsIn(jobs: Readonly<Record<string, JobRun>> | undefined): Readonly<Record<string, JobRun>> {
+  return Object.fromEntries(Object.entries(jobs ?? {}).filter(([, run]) => isRun(run)))
 }

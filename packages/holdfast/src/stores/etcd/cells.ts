@@ -3,6 +3,7 @@
  * again.
  */
 import type { CellView, Change } from '../../contract/driver.ts'
+import { StoreError } from '../../contract/errors.ts'
 import type { EtcdClient, KeyValue } from '../../clients/etcd/index.ts'
 import type { Keys } from './keys.ts'
 
@@ -64,7 +65,19 @@ export class Cells {
 
 function view(kv: KeyValue | undefined): CellView {
   if (kv === undefined) return ABSENT
-  return asView(JSON.parse(Buffer.from(kv.value).toString()) as Stored, kv.modRevision)
+  return asView(readStored(kv), kv.modRevision)
+}
+
+/** Another program may have written it. */
+function readStored({ key, value }: KeyValue): Stored {
+  try {
+    const stored = JSON.parse(Buffer.from(value).toString()) as Stored
+    if (typeof stored.nonce === 'string' && (stored.value === null || typeof stored.value === 'string')) return stored
+  } catch (error) {
+    if (!(error instanceof SyntaxError || error instanceof TypeError)) throw error
+  }
+  const name = JSON.stringify(Buffer.from(key).toString())
+  throw new StoreError(`etcd: Holdfast did not write what ${name} holds; remove it`)
 }
 
 function asView({ nonce, value }: Stored, revision: bigint): CellView {

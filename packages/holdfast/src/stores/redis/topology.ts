@@ -51,7 +51,7 @@ export function parseTopology(url: string): Topology | null {
     return { host, port: port ?? (kind === 'sentinel' ? 26_379 : 6_379) }
   })
   const { username, password } = parseRedisUrl(`redis://${login === undefined ? '' : `${login}@`}h`)
-  const [master = '', db = '0', ...more] = path.slice(1).split('/').map(decodeURIComponent)
+  const [master = '', db = '0', ...more] = path.slice(1).split('/').map(decode)
   if (kind === 'sentinel' && master === '') throw wrong('it does not name the primary')
   if (kind === 'cluster' && path !== '' && path !== '/') throw wrong('a cluster has no databases')
   if (!/^\d{1,9}$/.test(db) || more.length > 0) throw wrong('its path is not a name and the number of a database')
@@ -63,6 +63,17 @@ export function parseTopology(url: string): Topology | null {
     ...(password === undefined ? {} : { password }),
     master,
     db: Number(db),
+  }
+}
+
+/** The text is not shown: it may be a part of a password. */
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch (error) {
+    if (error instanceof URIError)
+      throw new UsageError("the path of the Redis URL can't be used: it has a wrong %-escape")
+    throw error
   }
 }
 

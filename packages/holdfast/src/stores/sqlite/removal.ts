@@ -94,8 +94,9 @@ export class Removal {
       // The wrapper is gone and can't renew, but the command that it ran goes on: the place is still in use.
       const others = keysIn(place.also).filter((key) => key !== NOBODY)
       if (place.broken === 0 && this.#anyLives(others)) continue
-      this.remove(line, place.token, place.id)
-      capacity = place.capacity
+      // Only what is gone: with an id that the engine does not find again (another program wrote it, with a NUL in it),
+      // `settle` would come back to this place for ever.
+      if (this.remove(line, place.token, place.id) !== null) capacity = place.capacity
     }
     if (capacity === null) return false
     this.settle(line, capacity, now)

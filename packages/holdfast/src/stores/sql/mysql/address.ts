@@ -14,6 +14,8 @@ const FILES = ['ca', 'cert', 'key'] as const
 
 /** `mysqls://host/database?ca=FILE&cert=FILE&key=FILE`; without `ca` the authorities that Node trusts. */
 export function addressOf(url: string): Address {
+  // Judged here: the client would judge it at every connection, by an error that carries the URL, password included.
+  if (!URL.canParse(url)) throw new UsageError("the MySQL URL can't be used: it is no URL. Is its port a number?")
   if (!/^mysqls:/i.test(url)) return { uri: url }
   const [start = '', query = ''] = url.replace(/^mysqls:/i, 'mysql:').split('?', 2)
   const rest = new URLSearchParams(query)

@@ -21,6 +21,8 @@ const MODES = ['disable', 'no-verify', 'prefer', 'require', 'verify-ca', 'verify
 
 export function secureUrl(text: string): SecureUrl {
   if (!/[?&]ssl(mode|rootcert|cert|key)=/.test(text)) return { url: text }
+  // Not `new URL` alone: its error carries the whole input, password included.
+  if (!URL.canParse(text)) throw new UsageError("the postgres URL can't be used: it is no URL")
   const url = new URL(text)
   const mode = url.searchParams.get('sslmode')
   if (mode !== null && !MODES.includes(mode)) {
