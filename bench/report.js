@@ -13,14 +13,15 @@ export function shown(value) {
 }
 
 /** @param {{ median: number, p25: number, p75: number }} spread */
-function shownSpread({ median, p25, p75 }) {
-  return Number.isNaN(median) ? '–' : `${shown(median)} (${shown(p25)}–${shown(p75)})`
+export function shownSpread({ median, p25, p75 }) {
+  if (Number.isNaN(median)) return '–'
+  return p25 === p75 ? shown(median) : `${shown(median)} (${shown(p25)}–${shown(p75)})`
 }
 
 /**
  * @param {readonly (readonly string[])[]} rows the first one is the head; the first column is text, the others numbers
  */
-function table(rows) {
+export function table(rows) {
   const [head = []] = rows
   const widths = head.map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)))
   const line = (/** @type {readonly string[]} */ row) =>
