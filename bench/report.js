@@ -23,11 +23,11 @@ export function shownSpread({ median, p25, p75 }) {
  */
 export function table(rows) {
   const [head = []] = rows
-  const widths = head.map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)))
+  const widths = head.map((_, column) => Math.max(3, ...rows.map((row) => (row[column] ?? '').length)))
   const line = (/** @type {readonly string[]} */ row) =>
     `| ${row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))).join(' | ')} |`
-  const dashes = widths.map((width, i) => (i === 0 ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`))
-  const rule = `|${dashes.join('|')}|`
+  const dashes = widths.map((width, i) => (i === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`))
+  const rule = `| ${dashes.join(' | ')} |`
   return [line(head), rule, ...rows.slice(1).map(line)].join('\n')
 }
 
