@@ -37,6 +37,13 @@ export interface Calls {
 /** An open store, in one process. */
 export interface Client {
   lock(key: string): Lock
+  /** As most programs write it: a new lock with options of its own for one call. Left out: the same as `lock`. */
+  fresh?(key: string): Lock
+  /** One that stays with the process after its release; left out where there is none. */
+  kept?(key: string): Lock
+  /** Stands before every key of this measurement; `exact` takes names that have it already. */
+  prefix?: string
+  exact?(name: string): Lock
   /** Shared with others of its kind; left out where there is none. */
   readLock?(key: string): Lock
   limit?(): Limit | Promise<Limit>
@@ -75,6 +82,8 @@ export interface Adapter {
   readonly renews?: boolean
   /** It has read locks; left out: no part in `readers`. */
   readonly reads?: boolean
+  /** It has locks that stay with the process; left out: no part in `kept`. */
+  readonly keeps?: boolean
   /** A holder that is gone is replaced; false: no part in `recovery`. */
   readonly recovers?: boolean
   /** A killed holder is noticed before its ttl has run out. */

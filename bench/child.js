@@ -38,10 +38,14 @@ async function open({ adapter: name, config }) {
   const opened = await adapter.open(config)
   // What an earlier measurement held on a server lives on until it lapses: every measurement has keys of its own.
   const own = basename(config.folder).slice(-6)
-  const { readLock } = opened
+  const { readLock, fresh = opened.lock, kept } = opened
   client = {
     ...opened,
+    prefix: `${own}:`,
+    exact: opened.lock,
     lock: (key) => opened.lock(`${own}:${key}`),
+    fresh: (key) => fresh(`${own}:${key}`),
+    ...(kept && { kept: (key) => kept(`${own}:${key}`) }),
     ...(readLock && { readLock: (key) => readLock(`${own}:${key}`) }),
   }
 }

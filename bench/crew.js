@@ -8,7 +8,9 @@ import { join } from 'node:path'
 const CHILD = new URL('./child.js', import.meta.url)
 /** @typedef {{ id: number, result?: unknown, error?: string }} Reply */
 
-const JOB_MS_MAX = 120_000
+const JOB_MS_MAX = 180_000
+/** A million held locks are a gigabyte, and more with a store in memory. */
+const EXEC_ARGV = ['--expose-gc', '--no-warnings', '--max-old-space-size=6144']
 
 /** One child. A job that it does not answer, because it died or hangs, is an error that says so. */
 export class Child {
@@ -18,7 +20,7 @@ export class Child {
   #jobs = new Map()
 
   constructor() {
-    this.#process = fork(CHILD, [], { serialization: 'advanced', execArgv: ['--expose-gc', '--no-warnings'] })
+    this.#process = fork(CHILD, [], { serialization: 'advanced', execArgv: EXEC_ARGV })
     this.#process.on('message', (message) => this.#settle(/** @type {Reply} */ (message)))
     this.#process.on('error', (error) => this.#fail(error))
     this.#process.on('exit', (code, signal) => this.#fail(new Error(`a child ended early (${signal ?? code})`)))

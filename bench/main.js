@@ -7,6 +7,7 @@ import { HELP, readOptions } from './options.js'
 import { barsReport, scenarioReport } from './report.js'
 import { conditions, keep } from './results.js'
 import { runRounds } from './rounds.js'
+import { writePage } from './page.js'
 
 /** @typedef {ReturnType<typeof readOptions>} Options */
 /** @typedef {import('./scenario.ts').Store} Store */
@@ -17,13 +18,13 @@ const KIT = ['limiter', 'ids']
 let isBroken = false
 
 /** @param {Options} options @param {Store} store @param {import('./scenario.ts').Scenario} scenario */
-function contestants({ named, peers, sectionMs }, store, scenario) {
+function contestants({ named, peers, setting }, store, scenario) {
   return (named ?? adapters).filter(
     (adapter) =>
       (adapter.store === '*' || adapter.store === store.scheme) &&
       (named !== undefined || peers || adapter.role !== 'peer') &&
       (adapter.only?.includes(scenario.name) ?? (adapter.kit === true || !KIT.includes(scenario.name))) &&
-      (scenario.suits?.(adapter, { store, sectionMs }) ?? true),
+      (scenario.suits?.(adapter, { store, ...setting }) ?? true),
   )
 }
 
@@ -34,12 +35,12 @@ async function measure(options, store, scenario) {
   const present = invited.filter((adapter) => !missing.includes(adapter))
   if (present.length === 0) return null
   const rounds = scenario.rounds?.(options.rounds) ?? options.rounds
-  const all = await runRounds(scenario, present, { store, sectionMs: options.sectionMs }, rounds, (round, adapter) => {
+  const all = await runRounds(scenario, present, { store, ...options.setting }, rounds, (round, adapter) => {
     progress(`${store.scheme} · ${scenario.name} · round ${round + 1} of ${rounds} · ${adapter.name}`)
   })
   progress('')
   const base = store.bases.map((name) => all.find(({ adapter }) => adapter.name === name)).find((series) => series)
-  const section = scenario.name === 'contended' ? `, critical section ${options.sectionMs} ms` : ''
+  const section = scenario.name === 'contended' ? `, critical section ${options.setting.sectionMs} ms` : ''
   console.log(`\n## ${store.scheme}: ${scenario.title}${section} (${rounds} rounds)\n`)
   console.log(scenarioReport(scenario, all, base))
   for (const { name } of missing) console.log(`\n${name} was not run: its packages are missing (--peers installs them)`)
@@ -63,6 +64,10 @@ async function main() {
     console.log(HELP)
     return
   }
+  if (options.charts) {
+    for (const file of await writePage()) console.log(file)
+    return
+  }
   const about = conditions()
   console.log(`${about.command}\n${about.at}, commit ${about.commit}, Node ${about.node}, ${about.machine.cores} cores`)
   /** @type {{ store: Store, scenario: import('./scenario.ts').Scenario, all: import('./scenario.ts').Series[] }[]} */
@@ -75,14 +80,16 @@ async function main() {
   }
   const judged = bars.flatMap((bar) => {
     const result = measured.find(({ store, scenario }) => store.scheme === bar.store && scenario.name === bar.scenario)
-    return result === undefined ? [] : [judge(bar, result.all, result.scenario)]
+    // A case that nobody was asked for is not missed.
+    const isAsked = result?.all.some(({ rounds }) => rounds.some((round) => bar.case in round)) ?? false
+    return result === undefined || !isAsked ? [] : [judge(bar, result.all, result.scenario)]
   })
   if (judged.length > 0) console.log(`\n## Bars\n\n${barsReport(judged)}`)
   if (isBroken) process.exitCode = 1
   if (options.discard) return
   const file = await keep({
     ...about,
-    sectionMs: options.sectionMs,
+    sectionMs: options.setting.sectionMs,
     measured: measured.map(({ store, scenario, all }) => ({
       store: store.scheme,
       scenario: scenario.name,

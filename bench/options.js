@@ -11,11 +11,15 @@ export const HELP = `npm run bench -- [options]
   --peers            other libraries, too; their packages are installed in bench/ when they are missing
   --adapter A[,A]    only these: ${adapters.map(({ name }) => name).join(', ')}
   --section MS       length of a critical section in 'contended' (default 0)
+  --use U            'uncontended' by locks that are 'reused', made 'fresh' for every call, or 'both' (default)
+  --held N           locks of 'holds', up to 1 000 000 (default: by store)
+  --cell S           seconds that one size of 'growth' may take; larger ones are left out (default 60)
   --rounds N         default 9
   --quick            3 rounds: a look, not a figure
   --testbed S[,S]    starts these servers first, and measures them: redis, redlock, etcd, zookeeper, postgres, mariadb
   --no-build         measure dist as it is
   --discard          keep no JSON
+  --charts           measure nothing: make the charts and the tables of docs/explain/performance.md anew
   --help
 
 Every round runs each adapter once, in new processes. Tables show medians; ratios are taken round by round, and shown
@@ -33,11 +37,15 @@ export function readOptions(args) {
       adapter: { type: 'string' },
       peers: { type: 'boolean', default: false },
       section: { type: 'string', default: '0' },
+      use: { type: 'string', default: 'both' },
+      held: { type: 'string' },
+      cell: { type: 'string', default: '60' },
       rounds: { type: 'string' },
       quick: { type: 'boolean', default: false },
       testbed: { type: 'string' }, // read by scripts/bench.js
       'no-build': { type: 'boolean', default: false }, // read by scripts/bench.js
       discard: { type: 'boolean', default: false },
+      charts: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   })
@@ -46,11 +54,24 @@ export function readOptions(args) {
     scenarios: values.scenario.split(',').map((name) => pick('--scenario', scenarios, name)),
     named: values.adapter?.split(',').map((name) => pick('--adapter', adapters, name)),
     peers: values.peers,
-    sectionMs: count('--section', values.section, 0),
+    setting: {
+      sectionMs: count('--section', values.section, 0),
+      uses: usesOf(values.use),
+      held: values.held === undefined ? null : count('--held', values.held, 1),
+      cellMs: count('--cell', values.cell, 1) * 1_000,
+    },
     rounds: values.rounds === undefined ? (values.quick ? 3 : 9) : count('--rounds', values.rounds, 1),
     discard: values.discard,
+    charts: values.charts,
     help: values.help,
   }
+}
+
+/** @param {string} text @returns {readonly ('reused' | 'fresh')[]} */
+function usesOf(text) {
+  if (text === 'both') return ['reused', 'fresh']
+  if (text === 'reused' || text === 'fresh') return [text]
+  throw new Error(`--use ${text}: there are reused, fresh, both`)
 }
 
 /** A URL may name several hosts with commas between them. @param {string} text */

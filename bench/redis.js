@@ -13,10 +13,10 @@ import { load } from './load.js'
  * @property {() => void} disconnect
  */
 
-/** @param {string} url @returns {Promise<Client>} connected */
-export async function ioredis(url) {
+/** @param {string} url @param {string} [name] of the package @returns {Promise<Client>} connected */
+export async function ioredis(url, name = 'ioredis') {
   /** @type {{ Redis: new (url: string, options: object) => Client }} */
-  const { Redis } = await load('ioredis')
+  const { Redis } = await load(name)
   const client = new Redis(url, { lazyConnect: true })
   await client.connect()
   return client

@@ -13,20 +13,21 @@ export function shown(value) {
 }
 
 /** @param {{ median: number, p25: number, p75: number }} spread */
-function shownSpread({ median, p25, p75 }) {
-  return Number.isNaN(median) ? '–' : `${shown(median)} (${shown(p25)}–${shown(p75)})`
+export function shownSpread({ median, p25, p75 }) {
+  if (Number.isNaN(median)) return '–'
+  return p25 === p75 ? shown(median) : `${shown(median)} (${shown(p25)}–${shown(p75)})`
 }
 
 /**
  * @param {readonly (readonly string[])[]} rows the first one is the head; the first column is text, the others numbers
  */
-function table(rows) {
+export function table(rows) {
   const [head = []] = rows
-  const widths = head.map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)))
+  const widths = head.map((_, column) => Math.max(3, ...rows.map((row) => (row[column] ?? '').length)))
   const line = (/** @type {readonly string[]} */ row) =>
     `| ${row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))).join(' | ')} |`
-  const dashes = widths.map((width, i) => (i === 0 ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`))
-  const rule = `|${dashes.join('|')}|`
+  const dashes = widths.map((width, i) => (i === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`))
+  const rule = `| ${dashes.join(' | ')} |`
   return [line(head), rule, ...rows.slice(1).map(line)].join('\n')
 }
 

@@ -28,6 +28,12 @@ export interface Setting {
   readonly store: Store
   /** Length of a critical section. */
   readonly sectionMs: number
+  /** In `uncontended`: locks that are used again and again, locks made anew for every call, or both. */
+  readonly uses: readonly ('reused' | 'fresh')[]
+  /** In `holds`: how many locks; null: as many as the store says. */
+  readonly held: number | null
+  /** In `growth`: the longest that one size may take to be set up and measured. */
+  readonly cellMs: number
 }
 
 /** By metric; NaN where there is none. */

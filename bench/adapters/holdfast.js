@@ -83,14 +83,10 @@ function adapter(name, options, also = {}) {
       // Tables, where the store needs any.
       await hf.setup()
       return {
-        lock(key) {
-          const mutex = hf.mutex(key)
-          return { acquire: () => mutex.acquire(), release: (held) => /** @type {Held} */ (held).release() }
-        },
-        readLock(key) {
-          const { read } = hf.rwLock(key)
-          return { acquire: () => read.acquire(), release: (held) => /** @type {Held} */ (held).release() }
-        },
+        lock: (key) => lockOf(hf.mutex(key)),
+        fresh: (key) => lockOf(hf.mutex(key, { ttlMs, ...options })),
+        kept: (key) => lockOf(hf.mutex(key, { ttlMs, fairness: 'local', keep: true })),
+        readLock: (key) => lockOf(hf.rwLock(key).read),
         limit() {
           const limiter = hf.limiter('bench', { limit: 1_000_000_000, perMs: 1_000 })
           return { take: async (key) => (await limiter.take(key)).allowed }
@@ -108,39 +104,51 @@ function adapter(name, options, also = {}) {
   }
 }
 
-export const local = adapter('holdfast', { fairness: 'local' }, { kit: true, reads: true })
+export const local = adapter('holdfast', { fairness: 'local' }, { kit: true, reads: true, keeps: true })
 // A hold and a dead holder are the same in both.
 export const strict = adapter(
   'holdfast-strict',
   { fairness: 'strict' },
   {
-    only: ['uncontended', 'contended', 'herd', 'tasks', 'idle'],
+    only: ['uncontended', 'contended', 'herd', 'tasks', 'idle', 'growth'],
   },
 )
 
-/** On the client that a user has already. @type {Adapter} */
-export const overIoredis = {
-  name: 'holdfast-ioredis',
-  store: 'redis',
-  role: 'ours',
-  packages: ['ioredis'],
-  only: ['uncontended'],
-  async open({ url, ttlMs }) {
-    /** @type {typeof import('../../packages/holdfast/src/index.ts')} */
-    const { holdfast } = await loadBuilt('index.js')
-    /** @type {typeof import('../../packages/holdfast/src/stores/redis/index.ts')} */
-    const { redis } = await loadBuilt('stores/redis/index.js')
-    const client = await ioredis(url)
-    const hf = await holdfast(redis(/** @type {any} */ (client)), { ttlMs })
-    return {
-      lock(key) {
-        const mutex = hf.mutex(key)
-        return { acquire: () => mutex.acquire(), release: (held) => /** @type {Held} */ (held).release() }
-      },
-      async close() {
-        await hf.close()
-        client.disconnect()
-      },
-    }
-  },
+/**
+ * @param {import('../../packages/holdfast/src/index.ts').Lock} lock
+ * @returns {import('../adapter.ts').Lock}
+ */
+function lockOf(lock) {
+  return { acquire: () => lock.acquire(), release: (held) => /** @type {Held} */ (held).release() }
 }
+
+/** On the client that a user has already. @param {string} name @param {string} client @returns {Adapter} */
+function over(name, client) {
+  return {
+    name,
+    store: 'redis',
+    role: 'ours',
+    packages: [client],
+    only: ['uncontended'],
+    async open({ url, ttlMs }) {
+      /** @type {typeof import('../../packages/holdfast/src/index.ts')} */
+      const { holdfast } = await loadBuilt('index.js')
+      /** @type {typeof import('../../packages/holdfast/src/stores/redis/index.ts')} */
+      const { redis } = await loadBuilt('stores/redis/index.js')
+      const own = await ioredis(url, client)
+      const hf = await holdfast(redis(/** @type {any} */ (own)), { ttlMs })
+      return {
+        lock: (key) => lockOf(hf.mutex(key)),
+        fresh: (key) => lockOf(hf.mutex(key, { ttlMs })),
+        async close() {
+          await hf.close()
+          own.disconnect()
+        },
+      }
+    },
+  }
+}
+
+export const overIoredis = over('holdfast-ioredis', 'ioredis')
+/** Version 5, which most programs have; a package of the repository. */
+export const overIoredis5 = over('holdfast-ioredis5', 'ioredis5')

@@ -2,7 +2,7 @@
 import { asyncMutex } from './async-mutex.js'
 import { etcd3 } from './etcd3.js'
 import { etcdKey, etcdWatchedKey } from './etcd-key.js'
-import { local, overIoredis, strict } from './holdfast.js'
+import { local, overIoredis, overIoredis5, strict } from './holdfast.js'
 import { flake, sapphire, uuidV7 } from './id-makers.js'
 import { nodeAlone } from './node-alone.js'
 import { nodeZookeeperClient } from './node-zookeeper-client.js'
@@ -27,6 +27,7 @@ export const adapters = [
   local,
   strict,
   overIoredis,
+  overIoredis5,
   promiseChain,
   asyncMutex,
   rawSqlite,

@@ -18,7 +18,7 @@ export const rawRedlock = {
   renews: false,
   recovers: false,
   async open({ url, ttlMs }) {
-    const clients = await Promise.all(serversOf(url).map(ioredis))
+    const clients = await Promise.all(serversOf(url).map((url) => ioredis(url)))
     for (const client of clients) await client.call('SCRIPT', 'LOAD', LUA)
     const quorum = Math.floor(clients.length / 2) + 1
     let last = 0

@@ -19,7 +19,7 @@ export const redlockPackage = {
   renews: false,
   recovers: false,
   async open({ url, ttlMs }) {
-    const clients = await Promise.all(serversOf(url).map(ioredis))
+    const clients = await Promise.all(serversOf(url).map((url) => ioredis(url)))
     /** @type {{ default: new (clients: readonly unknown[], settings: object) => Redlock }} */
     const { default: Client } = await load('redlock')
     const redlock = new Client(clients, { retryCount: -1 })

@@ -12,13 +12,18 @@ const PAIRS_PER_LOOK = 64
  */
 const WARM_PAIRS = 2_000
 const WARM_MS_MAX = 3_000
+/** Names that each task goes through, with a lock made anew for every call. */
+const NAMES = 1_000
 
 /**
  * @param {Client} client
- * @param {{ concurrency: number, warmMs: number, windowMs: number, isLocal: boolean }} params
+ * @param {{ concurrency: number, isFresh: boolean, warmMs: number, windowMs: number, isLocal: boolean }} params
  */
-export async function measure(client, { concurrency, warmMs, windowMs, isLocal }) {
-  const locks = Array.from({ length: concurrency }, (_, i) => client.lock(`bench:own:${process.pid}:${i}`))
+export async function measure(client, { concurrency, isFresh, warmMs, windowMs, isLocal }) {
+  const locks = Array.from({ length: concurrency }, (_, i) => {
+    const key = `bench:own:${process.pid}:${i}`
+    return isFresh ? changing(client, key) : client.lock(key)
+  })
   const warmUntil = performance.now() + WARM_MS_MAX
   for (let pairs = 0; pairs < WARM_PAIRS && performance.now() < warmUntil; ) {
     pairs += (await spin(locks, warmMs, isLocal)).pairs
@@ -31,6 +36,27 @@ export async function measure(client, { concurrency, warmMs, windowMs, isLocal }
     p50Ms: quantile(latencies, 0.5),
     p99Ms: quantile(latencies, 0.99),
     cpuUsPerPair: (user + system) / pairs,
+  }
+}
+
+/**
+ * As most programs use locks: a new one for every call, each time on another name.
+ *
+ * @param {Client} client
+ * @param {string} key
+ * @returns {Lock}
+ */
+function changing(client, key) {
+  let number = 0
+  /** @type {Lock} */
+  let last
+  const make = client.fresh ?? client.lock
+  return {
+    acquire() {
+      last = make(`${key}:${number++ % NAMES}`)
+      return last.acquire()
+    },
+    release: (token) => last.release(token),
   }
 }
 

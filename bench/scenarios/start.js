@@ -9,7 +9,7 @@ import { quantile } from '../stats.js'
 
 /** As it is shipped. */
 const DIST = new URL('../../packages/holdfast/dist/', import.meta.url)
-const CLI = fileURLToPath(new URL('cli.js', DIST))
+const CLI = fileURLToPath(new URL('cli.cjs', DIST))
 const FIRST_LOCK = `
 const began = performance.now()
 const { holdfast } = await import(process.argv[1])

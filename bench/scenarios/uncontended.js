@@ -1,4 +1,7 @@
-/** Pairs of acquire and release without contention: 1, 16 and 256 tasks, each on a key of its own. */
+/**
+ * Pairs of acquire and release without contention: 1, 16 and 256 tasks, each on a key of its own, by a lock that is
+ * kept (`c=1`), and by a lock made anew for every call on changing names (`c=1 fresh`), as most programs write it.
+ */
 import { Crew } from '../crew.js'
 
 const CONCURRENCIES = [1, 16, 256]
@@ -13,7 +16,7 @@ export const uncontended = {
     { key: 'p99Ms', title: 'p99 ms', better: 'less' },
     { key: 'cpuUsPerPair', title: 'client CPU µs/pair', better: 'less' },
   ],
-  async run(adapter, { store }) {
+  async run(adapter, { store, uses }) {
     const isLocal = store.scope === 'process'
     // A round trip at a time warms code up slowly: in 200 ms on a network half of it still runs unoptimised.
     const params = isLocal ? { isLocal, warmMs: 200, windowMs: 150 } : { isLocal, warmMs: 800, windowMs: 400 }
@@ -22,7 +25,11 @@ export const uncontended = {
       /** @type {import('../scenario.ts').Round} */
       const round = {}
       for (const concurrency of CONCURRENCIES) {
-        round[`c=${concurrency}`] = await child.perform('uncontended.measure', { concurrency, ...params })
+        for (const use of uses) {
+          const isFresh = use === 'fresh'
+          const name = isFresh ? `c=${concurrency} fresh` : `c=${concurrency}`
+          round[name] = await child.perform('uncontended.measure', { concurrency, isFresh, ...params })
+        }
       }
       return round
     })

@@ -36,7 +36,7 @@ export const MUTANTS: Mutant[] = [
   {
     name: 'a push is believed whenever it comes',
     file: 'packages/holdfast/src/acquire/acquisition.ts',
-    find: 'return this.#spec.settings.renew && heartbeat.leftMs(lease) > 0 && !heartbeat.isDoubtful(lease)',
+    find: 'return this.#spec.ask.settings.renew && heartbeat.leftMs(lease) > 0 && !heartbeat.isDoubtful(lease)',
     replace: 'return true',
   },
   {
@@ -101,7 +101,7 @@ export const MUTANTS: Mutant[] = [
     name: 'the waiters of a lost place are not put back in line',
     file: 'packages/holdfast/src/acquire/local-queue.ts',
     find:
-      'if (this.#hold !== hold) return\n    this.#hold = null\n    if (this.#waiters.count > 0) ' +
+      'if (this.#hold !== hold) return\n    this.#hold = null\n    if (this.count > 0) ' +
       'this.#start(true)\n    else this.#rest()',
     replace: 'if (this.#hold !== hold) return\n    this.#hold = null',
   },

@@ -43,7 +43,6 @@ const PAUSE_MS_MIN = 20
 const PAUSE_MS_MAX = 1_000
 
 export class Acquisition implements LeaseListener {
-  readonly #core: Core
   readonly #spec: Spec
   readonly #wait: boolean
   readonly #applicant: Applicant
@@ -61,25 +60,28 @@ export class Acquisition implements LeaseListener {
   /** Why the store is silent, while it is: until its first answer, nobody knows whether others hold the line. */
   outage: unknown = 'no answer yet'
 
-  constructor(core: Core, spec: Spec, wait: boolean, applicant: Applicant, offer: Offer | null = null) {
-    this.#core = core
+  constructor(spec: Spec, wait: boolean, applicant: Applicant, offer: Offer | null = null) {
     this.#spec = spec
     this.#wait = wait
     this.#applicant = applicant
     this.#offer = offer
   }
 
+  get #core(): Core {
+    return this.#spec.ask.core
+  }
+
   /** Takes a fresh id: each names one place, once. */
   start(): void {
     if (this.#ended) return
     const { driver, runtime, heartbeat } = this.#core
-    const lease = new Lease(this.#spec, runtime.randomId(), heartbeat.termOf(this.#spec.settings.ttlMs), this)
+    const lease = new Lease(this.#spec, runtime.randomId(), heartbeat.termOf(this.#spec.ask.settings.ttlMs), this)
     this.#lease = lease
     this.#firstSentAt = 0
     this.#push = null
     this.#woken = false
     // Watch before entering: a push that comes before the answer must not be missed.
-    const watch = driver.watch(lease.entry.line, lease.entry.id, lease.wake())
+    const watch = driver.watch(lease.line, lease.id, lease.wake())
     if (typeof watch === 'function') this.#watched(lease, watch)
     else
       watch.then(
@@ -143,7 +145,7 @@ export class Acquisition implements LeaseListener {
     } else if (place.token >= TOKEN_MAX) {
       this.#abandon(lease)
       this.#end().failed(this.#storeError(new Error(`the store's token ${place.token} is past 2^53`)))
-    } else if (isGranted(lease.entry, place)) {
+    } else if (isGranted(this.#spec.ask, place)) {
       this.#core.heartbeat.add(lease)
       this.#grant(lease)
     } else if (this.#wait) {
@@ -197,16 +199,16 @@ export class Acquisition implements LeaseListener {
   /** A push is the grant only where the store vouches for it, for the place my latest answer named, and in time. */
   #isAnswer(lease: Lease, push: Push): boolean {
     const { heartbeat, driver } = this.#core
-    if (driver.traits.push !== 'answer' || push.id !== lease.entry.id || push.token !== lease.token) return false
+    if (driver.traits.push !== 'answer' || push.id !== lease.id || push.token !== lease.token) return false
     // A fixed lease begins with its grant, so it is asked for once more; a machine that slept asks, too.
-    return this.#spec.settings.renew && heartbeat.leftMs(lease) > 0 && !heartbeat.isDoubtful(lease)
+    return this.#spec.ask.settings.renew && heartbeat.leftMs(lease) > 0 && !heartbeat.isDoubtful(lease)
   }
 
   placed(place: Place): void {
     this.#answered()
     const lease = this.#lease
     if (this.#ended || lease === null) return
-    if (isGranted(lease.entry, place)) this.#grant(lease)
+    if (isGranted(this.#spec.ask, place)) this.#grant(lease)
     else this.#waitOn(lease, place)
   }
 
@@ -228,8 +230,8 @@ export class Acquisition implements LeaseListener {
 
   #grant(lease: Lease): void {
     const { heartbeat, runtime } = this.#core
-    heartbeat.hold(lease, this.#spec.settings.renew)
-    if (this.#spec.settings.keepMs > 0) lease.enteredAtMs = runtime.now()
+    heartbeat.hold(lease, this.#spec.ask.settings.renew)
+    lease.grantedAtMs = runtime.now()
     // Such a place may have stood for long: what overtook the answer may be a break.
     if (this.#woken && this.#offer !== null) heartbeat.look(lease)
     this.#end().granted(lease)
@@ -294,7 +296,7 @@ export class Acquisition implements LeaseListener {
 
   get #patienceMs(): number {
     if (this.#offer !== null) return this.#offer.patienceMs
-    const { ttlMs } = this.#spec.settings
+    const { ttlMs } = this.#spec.ask.settings
     return this.#wait ? ttlMs : Math.min(this.#core.connectTimeoutMs, ttlMs)
   }
 
@@ -327,7 +329,8 @@ export function giveBack({ heartbeat, driver, cleanup }: Core, lease: Lease, aft
   heartbeat.remove(lease)
   lease.unwatch()
   if (lease.doubted) return cleanup.giveUp(lease, afterMs)
-  return driver.leave(lease.entry, afterMs).then(yes, (error: unknown) => cleanup.insist(lease.entry, afterMs, error))
+  const { entry } = lease
+  return driver.leave(entry, afterMs).then(yes, (error: unknown) => cleanup.insist(entry, afterMs, error))
 }
 
 const yes = (): true => true

@@ -64,7 +64,7 @@ export class AliveWatch {
   #failed(error: unknown): void {
     if (this.#isOver) return
     this.#cancel()
-    diagnostics.failed(this.#lease.entry.line, error)
+    diagnostics.failed(this.#lease.line, error)
     this.#stop(`aliveIf failed: ${error instanceof Error ? error.message : String(error)}`)
   }
 

@@ -53,12 +53,12 @@ export class Core {
   /** The queue for a caller of this owner: one that callers share, or a queue of its own. */
   queueOf(spec: Spec, owner: object | symbol | null): Callers {
     // A hold in the name of an owner is entered again by that owner, and by nobody else.
-    if (spec.shareKey === null || (spec.mode === 'shared' && owner !== null)) return this.#ownQueue(spec)
-    return this.#sharedQueue(spec, spec.shareKey)
+    if (spec.ask.shareKey === null || (spec.ask.mode === 'shared' && owner !== null)) return this.#ownQueue(spec)
+    return this.#sharedQueue(spec, spec.ask.shareKey)
   }
 
   #ownQueue(spec: Spec): LocalQueue {
-    const queue = new LocalQueue(this, spec)
+    const queue = new LocalQueue(spec)
     this.#alone.add(queue)
     return queue
   }
@@ -72,7 +72,7 @@ export class Core {
       queues = new Map()
       this.#shared.set(key, queues)
     }
-    const queue = spec.mode === 'shared' ? new ReaderQueue(this, spec) : new LocalQueue(this, spec)
+    const queue = spec.ask.mode === 'shared' ? new ReaderQueue(this, spec) : new LocalQueue(spec)
     queue.isListed = true
     queues.set(spec.name, queue)
     this.#listed++

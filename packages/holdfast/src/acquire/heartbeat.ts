@@ -55,7 +55,7 @@ export class Heartbeat {
   /** Begins to keep a place that the store has just answered for. */
   add(lease: Lease): void {
     const term = this.#listed(lease)
-    this.#worker?.keep(lease.entry.id)
+    this.#worker?.keep(lease.id)
     this.#rest(lease)
     if (lease.awaited) this.#awaited++
     this.#arm(lease.sinceMonoMs + (lease.renewed ? term.renewMs : term.usableMs))
@@ -75,7 +75,7 @@ export class Heartbeat {
       if (lease.list !== null) this.#letEnd()
     }
     lease.renewed = renewed
-    if (!renewed) this.#worker?.fix(lease.entry.id)
+    if (!renewed) this.#worker?.fix(lease.id)
     if (!renewed && lease.list !== null) {
       lease.list.remove(lease)
       this.#rest(lease)
@@ -87,7 +87,7 @@ export class Heartbeat {
   extend(lease: Lease, entry: Entry, ttlMs: number, place: Place): void {
     if (lease.list === null) return
     lease.list.remove(lease)
-    lease.entry = entry
+    lease.id = entry.id
     lease.term = this.termOf(ttlMs)
     lease.take(place)
     const term = this.#listed(lease)
@@ -133,7 +133,7 @@ export class Heartbeat {
 
   /** This thread may have been blocked: what the other one did meanwhile counts before anything is judged. */
   #hear(lease: Lease, worker: WorkerHeartbeat): void {
-    const latest = worker.latest(lease.entry.id)
+    const latest = worker.latest(lease.id)
     if (latest === null) return
     const { list } = lease
     if ('gone' in latest) {
@@ -279,7 +279,7 @@ export class Heartbeat {
 
   #tellRenewed(batch: readonly Lease[], answer: Promise<unknown>): void {
     const sentAt = this.#runtime.now()
-    const locks = batch.map(({ entry }) => entry.line)
+    const locks = batch.map(({ line }) => line)
     const tell = (failure: { readonly error?: unknown }): void =>
       channels.renewed.publish({ ...this.#source, locks, durationMs: this.#runtime.now() - sentAt, ...failure })
     answer.then(

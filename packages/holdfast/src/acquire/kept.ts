@@ -48,7 +48,7 @@ export class KeptPlace implements LeaseListener {
   /** Something has changed in the line, in which only this place stood. */
   changed(): void {
     const { runtime, heartbeat } = this.#core
-    if (runtime.now() - this.lease.enteredAtMs < OWN_CHANGE_MS) heartbeat.look(this.lease)
+    if (runtime.now() - this.lease.grantedAtMs < OWN_CHANGE_MS) heartbeat.look(this.lease)
     else this.#letGo(this, true)
   }
 
@@ -57,7 +57,7 @@ export class KeptPlace implements LeaseListener {
   }
 
   risked(error: unknown): void {
-    diagnostics.failed(this.lease.entry.line, error)
+    diagnostics.failed(this.lease.line, error)
   }
 
   ended(): void {

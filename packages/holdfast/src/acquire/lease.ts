@@ -18,27 +18,33 @@ export interface LeaseListener {
   woke(push: Push | undefined): void
 }
 
+interface Gone {
+  readonly reason: string
+  readonly cause: LossCause
+}
+
+const givenUp = new WeakMap<Lease, Gone>()
+
+// Six marks in one word: a process may hold a million locks.
+const RENEWED = 1
+const AWAITED = 2
+const WANTED = 4
+const DOUBTED = 8
+const BUSY = 16
+const AGAIN = 32
+
 export class Lease {
+  readonly #spec: Spec
   /** Another one, once a fixed lease was made longer by hand. */
-  entry: Entry
+  id: string
   /** How long the holder believes in an answer. The store may keep the place for longer (`lockDelayMs`). */
   term: LeaseTerm
   listener: LeaseListener
-  /** Whether heartbeats keep the place; a fixed lease has none. */
-  renewed = true
-  /** Whether a caller waits for the place, so that the process must not end. */
-  awaited = false
   token = 0n
   sinceMonoMs = 0
   sinceWallMs = 0
-  /** Whether somebody else may wait for the lock. Nobody does only if the store says so. */
-  wanted = true
-  /** When the store first answered for the place. */
-  enteredAtMs = 0
-  /** A request to enter got no answer: the request may still be on its way, and arrive after the place was left. */
-  doubted = false
-  /** Why the thread that renews has given the place up, if that thread has. */
-  gone: { readonly reason: string; readonly cause: LossCause } | null = null
+  /** When this process first held the place. */
+  grantedAtMs = 0
   /** Ends the driver's watch on this place. */
   stop: Stop | null = null
 
@@ -46,15 +52,85 @@ export class Lease {
   list: LeaseList | null = null
   prev: Lease | null = null
   next: Lease | null = null
-  /** A touch is under way. */
-  busy = false
-  /** Something changed while a touch was under way: the answer may be older than the change. */
-  again = false
+  #marks = RENEWED | WANTED
 
   constructor(spec: Spec, id: string, term: LeaseTerm, listener: LeaseListener) {
-    this.entry = entryOf(spec, id)
+    this.#spec = spec
+    this.id = id
     this.term = term
     this.listener = listener
+  }
+
+  /** Whether heartbeats keep the place; a fixed lease has none. */
+  get renewed(): boolean {
+    return (this.#marks & RENEWED) !== 0
+  }
+  set renewed(on: boolean) {
+    this.#marks = on ? this.#marks | RENEWED : this.#marks & ~RENEWED
+  }
+
+  /** Whether a caller waits for the place, so that the process must not end. */
+  get awaited(): boolean {
+    return (this.#marks & AWAITED) !== 0
+  }
+  set awaited(on: boolean) {
+    this.#marks = on ? this.#marks | AWAITED : this.#marks & ~AWAITED
+  }
+
+  /** Whether somebody else may wait for the lock. Nobody does only if the store says so. */
+  get wanted(): boolean {
+    return (this.#marks & WANTED) !== 0
+  }
+  set wanted(on: boolean) {
+    this.#marks = on ? this.#marks | WANTED : this.#marks & ~WANTED
+  }
+
+  /** A request to enter got no answer: the request may still be on its way, and arrive after the place was left. */
+  get doubted(): boolean {
+    return (this.#marks & DOUBTED) !== 0
+  }
+  set doubted(on: boolean) {
+    this.#marks = on ? this.#marks | DOUBTED : this.#marks & ~DOUBTED
+  }
+
+  /** A touch is under way. */
+  get busy(): boolean {
+    return (this.#marks & BUSY) !== 0
+  }
+  set busy(on: boolean) {
+    this.#marks = on ? this.#marks | BUSY : this.#marks & ~BUSY
+  }
+
+  /** Something changed while a touch was under way: the answer may be older than the change. */
+  get again(): boolean {
+    return (this.#marks & AGAIN) !== 0
+  }
+  set again(on: boolean) {
+    this.#marks = on ? this.#marks | AGAIN : this.#marks & ~AGAIN
+  }
+
+  /** Why it was given up before its deadline, if it was: by the thread that renews, or because its work is dead. */
+  get gone(): Gone | null {
+    return givenUp.get(this) ?? null
+  }
+  set gone(why: Gone) {
+    givenUp.set(this, why)
+  }
+
+  get line(): string {
+    return this.#spec.name
+  }
+
+  /**
+   * The place as drivers are told of it. Made when it is asked for: kept, it would be a tenth of a hold's heap.
+   * The store keeps the place for longer than its holder believes in it, if others are to be kept away after a loss.
+   */
+  get entry(): Entry {
+    const { name: line, ask } = this.#spec
+    const { weight, capacity, settings, data } = ask
+    const { lockDelayMs, minHoldMs } = settings
+    const ttlMs = this.term.ttlMs + lockDelayMs
+    return { line, id: this.id, weight, capacity, ttlMs, data, outlives: lockDelayMs > 0 || minHoldMs > 0 }
   }
 
   get ttlMs(): number {
@@ -62,11 +138,15 @@ export class Lease {
   }
 
   /**
-   * For the driver's watch. Made here, since a closure keeps all of its scope: an acquisition would live as long as its
-   * hold.
+   * For the driver's watch. Bound, since a closure weighs twice as much and keeps all of its scope: an acquisition
+   * would live as long as its hold.
    */
   wake(): Wake {
-    return (push) => this.listener.woke(push)
+    return this.woke.bind(this)
+  }
+
+  woke(push: Push | undefined): void {
+    this.listener.woke(push)
   }
 
   take(place: Place): void {
@@ -83,13 +163,6 @@ export class Lease {
     this.stop = null
     stop?.()
   }
-}
-
-/** The store keeps the place for longer than its holder believes in it, if others are to be kept away after a loss. */
-function entryOf({ name, weight, capacity, settings, data }: Spec, id: string): Entry {
-  const { ttlMs, lockDelayMs, minHoldMs } = settings
-  const outlives = lockDelayMs > 0 || minHoldMs > 0
-  return { line: name, id, weight, capacity, ttlMs: ttlMs + lockDelayMs, data, outlives }
 }
 
 /**

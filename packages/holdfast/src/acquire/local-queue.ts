@@ -35,48 +35,64 @@ export interface Callers {
   close(error: HoldfastError): Promise<void>
 }
 
-export class LocalQueue implements Callers, Applicant, Issuer {
-  readonly #core: Core
+/** What a queue has that keeps its place after a release. */
+class Keeping {
+  kept: KeptPlace | null = null
+  /** Hears of others that want the lock, as long as a place may be kept. */
+  wantedWatch: WantedWatch | null = null
+  cancelRest: Cancel | null = null
+  /** Something has changed in the line since the store was asked: the news may overtake the answer. */
+  isChanged = false
+}
+
+/** The list has those that wait. There is a queue for each lock that is held: every word counts. */
+export class LocalQueue extends WaiterList implements Callers, Applicant, Issuer {
   readonly #spec: Spec
   isListed = false
-  readonly #waiters = new WaiterList()
   /**
    * Those that asked for a single try while the store had not answered yet: nobody knows whether others hold the line.
    */
   #tries: WaiterList | null = null
   #acquisition: Acquisition | null = null
   #hold: Hold | null = null
-  #firstGrantAt = 0
-  /** How long a place stays here after a release; 0: not at all. */
-  readonly #keepMs: number
-  #kept: KeptPlace | null = null
-  /** Hears of others that want the lock, as long as a place may be kept. */
-  #wantedWatch: WantedWatch | null = null
-  #cancelRest: Cancel | null = null
-  /** Something has changed in the line since the store was asked: the news may overtake the answer. */
-  #isChanged = false
+  /** Null: a place does not stay here after a release. */
+  readonly #keeping: Keeping | null
 
-  constructor(core: Core, spec: Spec) {
-    this.#core = core
+  constructor(spec: Spec) {
+    super()
     this.#spec = spec
-    this.#keepMs = spec.shareKey === null ? 0 : spec.settings.keepMs
+    this.#keeping = spec.ask.shareKey === null || spec.ask.settings.keepMs === 0 ? null : new Keeping()
+  }
+
+  get #core(): Core {
+    return this.#spec.ask.core
   }
 
   get isIdle(): boolean {
-    return this.#isFree && this.#wantedWatch === null
+    return this.#isFree && (this.#keeping === null || this.#keeping.wantedWatch === null)
   }
 
   get #isFree(): boolean {
     return this.#acquisition === null && this.#hold === null && this.#kept === null
   }
 
+  get #kept(): KeptPlace | null {
+    return this.#keeping === null ? null : this.#keeping.kept
+  }
+
+  /** The kept place, which is kept no more. */
+  #unkeep(): KeptPlace | null {
+    const kept = this.#kept
+    if (this.#keeping !== null) this.#keeping.kept = null
+    return kept
+  }
+
   add(waiter: Waiter): void {
-    if (this.#kept === null) {
+    const kept = this.#unkeep()
+    if (kept === null) {
       this.#add(waiter, null)
       return
     }
-    const kept = this.#kept
-    this.#kept = null
     kept.end()
     if (kept.isUsable) this.#issue(kept.lease, kept.counter + 1, waiter)
     // First it goes: a single try must not be refused because of a place of our own.
@@ -93,9 +109,9 @@ export class LocalQueue implements Callers, Applicant, Issuer {
       return
     }
     if (isBusy && channels.waiting.hasSubscribers) {
-      waiter.tellWaiting('process', this.#waiters.count + (this.#hold === null ? 0 : 1))
+      waiter.tellWaiting('process', this.count + (this.#hold === null ? 0 : 1))
     }
-    this.#waiters.push(waiter)
+    this.push(waiter)
     if (wish.signal !== null || wish.waitMs !== Number.POSITIVE_INFINITY) {
       waiter.arm((why) => this.#gaveUp(waiter, why))
     }
@@ -104,8 +120,7 @@ export class LocalQueue implements Callers, Applicant, Issuer {
 
   /** Begins with a place that was granted outside: taken together with others, or handed on by another process. */
   admit(lease: Lease, counter: number, owner: object | symbol | null): Handle {
-    this.#firstGrantAt = lease.sinceMonoMs
-    const hold = new Hold(this.#core, this, this.#spec, lease, counter, owner)
+    const hold = new Hold(this, this.#spec, lease, counter, owner)
     this.#hold = hold
     hold.beginUnasked()
     if (owner !== null) this.#core.owners.remember(hold)
@@ -114,20 +129,19 @@ export class LocalQueue implements Callers, Applicant, Issuer {
 
   granted(lease: Lease): void {
     this.#acquisition = null
-    this.#firstGrantAt = lease.sinceMonoMs
-    const waiter = this.#waiters.shift() ?? this.#tries?.shift() ?? null
+    const waiter = this.shift() ?? this.#tries?.shift() ?? null
     if (waiter === null) {
       void giveBack(this.#core, lease)
       this.#rest()
     } else {
       this.#issue(lease, 0, waiter)
-      if (this.#isChanged) this.#changed()
+      if (this.#keeping?.isChanged === true) this.#changed()
     }
     this.#refuseTries()
   }
 
   blocked(ahead: number, first: boolean): void {
-    if (first && channels.waiting.hasSubscribers) this.#waiters.first?.tellWaiting('store', ahead)
+    if (first && channels.waiting.hasSubscribers) this.first?.tellWaiting('store', ahead)
     if (this.#tries === null) return
     this.#refuseTries()
     this.#cancelUnwanted()
@@ -136,15 +150,15 @@ export class LocalQueue implements Callers, Applicant, Issuer {
   refused(): void {
     this.#acquisition = null
     // The one that asked for a single try came first, unless it was aborted meanwhile; those behind it are patient.
-    if (this.#waiters.first?.wish.waitMs === 0) this.#waiters.shift()?.resolve(null)
+    if (this.first?.wish.waitMs === 0) this.shift()?.resolve(null)
     this.#refuseTries()
-    if (this.#waiters.count > 0) this.#start(true)
+    if (this.count > 0) this.#start(true)
     else this.#rest()
   }
 
   failed(error: HoldfastError): void {
     this.#acquisition = null
-    this.#waiters.rejectAll(error)
+    this.rejectAll(error)
     this.#tries?.rejectAll(error)
     this.#tries = null
     this.#rest()
@@ -154,19 +168,21 @@ export class LocalQueue implements Callers, Applicant, Issuer {
     const { lease } = hold
     this.#hold = null
     // A fixed lease begins with its grant: what is left of the one before is not what the next one asked for.
-    if (this.#spec.settings.renew && this.#mayHandOn(hold)) {
-      const waiter = this.#waiters.shift()
+    if (this.#spec.ask.settings.renew && this.#mayHandOn(hold)) {
+      const waiter = this.shift()
       if (waiter !== null) {
         this.#issue(lease, hold.counter + 1, waiter)
         return OURS
       }
     }
-    if (this.#mayKeep(hold)) {
-      this.#kept = new KeptPlace(this.#core, lease, hold.counter, this.#keepMs, (kept, live) => this.#letGo(kept, live))
+    if (this.#keeping !== null && this.#mayKeep(hold)) {
+      const { keepMs } = this.#spec.ask.settings
+      const letGo = (kept: KeptPlace, live: boolean): void => this.#letGo(kept, live)
+      this.#keeping.kept = new KeptPlace(this.#core, lease, hold.counter, keepMs, letGo)
       return OURS
     }
     // Enter first, then leave: the next place then stands in line by the time this one is gone.
-    if (this.#waiters.count > 0) this.#start(true)
+    if (this.count > 0) this.#start(true)
     else this.#rest()
     return giveBack(this.#core, lease, hold.lingerMs)
   }
@@ -174,7 +190,7 @@ export class LocalQueue implements Callers, Applicant, Issuer {
   forget(hold: Hold): void {
     if (this.#hold !== hold) return
     this.#hold = null
-    if (this.#waiters.count > 0) this.#start(true)
+    if (this.count > 0) this.#start(true)
     else this.#rest()
   }
 
@@ -183,9 +199,8 @@ export class LocalQueue implements Callers, Applicant, Issuer {
     this.#acquisition?.cancel()
     this.failed(error)
     this.#endWatch()
-    const [hold, kept] = [this.#hold, this.#kept]
+    const [hold, kept] = [this.#hold, this.#unkeep()]
     this.#hold = null
-    this.#kept = null
     kept?.end()
     if (kept !== null) await giveBack(this.#core, kept.lease)
     if (hold === null) return
@@ -194,29 +209,33 @@ export class LocalQueue implements Callers, Applicant, Issuer {
   }
 
   #start(wait: boolean, after: Promise<unknown> | null = null): void {
-    const acquisition = new Acquisition(this.#core, this.#spec, wait, this)
+    const acquisition = new Acquisition(this.#spec, wait, this)
     this.#acquisition = acquisition
-    this.#isChanged = false
-    if (this.#keepMs === 0) acquisition.start()
-    else void Promise.all([after, this.#watchWanted()]).then(() => acquisition.start())
+    if (this.#keeping === null) {
+      acquisition.start()
+    } else {
+      this.#keeping.isChanged = false
+      void Promise.all([after, this.#watchWanted(this.#keeping)]).then(() => acquisition.start())
+    }
   }
 
   /** In force before the store is asked: who came earlier is in the answer, who comes later is told. */
-  #watchWanted(): Promise<boolean> {
-    this.#wantedWatch ??= new WantedWatch(this.#core, this.#spec.name, () => this.#changed())
-    return this.#wantedWatch.start()
+  #watchWanted(keeping: Keeping): Promise<boolean> {
+    keeping.wantedWatch ??= new WantedWatch(this.#core, this.#spec.name, () => this.#changed())
+    return keeping.wantedWatch.start()
   }
 
   /** Something has changed in the line. */
   #changed(): void {
-    if (this.#kept !== null) this.#kept.changed()
-    else if (this.#hold === null) this.#isChanged = true
+    if (this.#keeping === null) return
+    if (this.#keeping.kept !== null) this.#keeping.kept.changed()
+    else if (this.#hold === null) this.#keeping.isChanged = true
     else if (!this.#hold.lease.wanted) this.#core.heartbeat.look(this.#hold.lease)
   }
 
   #letGo(kept: KeptPlace, live: boolean): void {
     if (this.#kept !== kept) return
-    this.#kept = null
+    this.#unkeep()
     kept.end()
     if (live) {
       void giveBack(this.#core, kept.lease)
@@ -229,11 +248,11 @@ export class LocalQueue implements Callers, Applicant, Issuer {
 
   /** Nobody else wants the place, and whoever comes will be heard. */
   #isUnwanted(lease: Lease): boolean {
-    return this.#keepMs > 0 && !lease.wanted && this.#wantedWatch?.isInForce === true
+    return this.#keeping !== null && !lease.wanted && this.#keeping.wantedWatch?.isInForce === true
   }
 
   #mayKeep({ lease, counter }: Hold): boolean {
-    return this.#isUnwanted(lease) && this.#waiters.count === 0 && counter < ISSUE_MAX && this.#isFresh(lease)
+    return this.#isUnwanted(lease) && this.count === 0 && counter < ISSUE_MAX && this.#isFresh(lease)
   }
 
   /** Enough of the lease is left for the next one to work with. */
@@ -244,7 +263,7 @@ export class LocalQueue implements Callers, Applicant, Issuer {
 
   #issue(lease: Lease, counter: number, waiter: Waiter): void {
     const { spec, wish } = waiter
-    const hold = new Hold(this.#core, this, spec, lease, counter, wish.owner)
+    const hold = new Hold(this, spec, lease, counter, wish.owner)
     this.#hold = hold
     if (channels.acquired.hasSubscribers) hold.begin(waiter.request, waiter.sinceMs(lease.sinceMonoMs), counter)
     if (wish.owner !== null) this.#core.owners.remember(hold)
@@ -253,11 +272,11 @@ export class LocalQueue implements Callers, Applicant, Issuer {
 
   /** Bounded by count and by one ttl while others may wait, and only with enough of the lease left. */
   #mayHandOn(hold: Hold): boolean {
-    if (this.#waiters.count === 0) return false
-    const { ttlMs, handovers } = this.#spec.settings
+    if (this.count === 0) return false
+    const { ttlMs, handovers } = this.#spec.ask.settings
     const isUnwanted = this.#isUnwanted(hold.lease)
     if (hold.counter >= (isUnwanted ? ISSUE_MAX : handovers)) return false
-    if (!isUnwanted && this.#core.runtime.now() - this.#firstGrantAt >= ttlMs) return false
+    if (!isUnwanted && this.#core.runtime.now() - hold.lease.grantedAtMs >= ttlMs) return false
     return this.#isFresh(hold.lease)
   }
 
@@ -265,7 +284,7 @@ export class LocalQueue implements Callers, Applicant, Issuer {
   #try(waiter: Waiter): void {
     this.#tries ??= new WaiterList()
     this.#tries.push(waiter)
-    const limitMs = Math.min(this.#core.connectTimeoutMs, this.#spec.settings.ttlMs)
+    const limitMs = Math.min(this.#core.connectTimeoutMs, this.#spec.ask.settings.ttlMs)
     waiter.arm((why) => this.#gaveUp(waiter, why, limitMs), limitMs)
   }
 
@@ -283,7 +302,7 @@ export class LocalQueue implements Callers, Applicant, Issuer {
 
   /** Nobody waits for the acquisition any more. */
   #cancelUnwanted(): void {
-    if (this.#acquisition === null || this.#waiters.count > 0 || (this.#tries?.count ?? 0) > 0) return
+    if (this.#acquisition === null || this.count > 0 || (this.#tries?.count ?? 0) > 0) return
     this.#acquisition.cancel()
     this.#acquisition = null
     if (this.#hold === null) this.#rest()
@@ -292,21 +311,23 @@ export class LocalQueue implements Callers, Applicant, Issuer {
   #rest(): void {
     if (!this.isListed) this.#core.forget(this)
     // Most locks are used again soon: to begin a watch anew costs a call.
-    else if (this.#wantedWatch !== null)
-      this.#cancelRest ??= this.#core.runtime.after(REST_MS, () => this.#rested(), false)
+    else if (this.#keeping !== null && this.#keeping.wantedWatch !== null)
+      this.#keeping.cancelRest ??= this.#core.runtime.after(REST_MS, () => this.#rested(this.#keeping), false)
   }
 
-  #rested(): void {
-    this.#cancelRest = null
+  #rested(keeping: Keeping | null): void {
+    if (keeping !== null) keeping.cancelRest = null
     if (this.#isFree) this.#endWatch()
     else this.#rest()
   }
 
   #endWatch(): void {
-    this.#cancelRest?.()
-    this.#cancelRest = null
-    this.#wantedWatch?.end()
-    this.#wantedWatch = null
+    const keeping = this.#keeping
+    if (keeping === null) return
+    keeping.cancelRest?.()
+    keeping.cancelRest = null
+    keeping.wantedWatch?.end()
+    keeping.wantedWatch = null
   }
 }
 

@@ -51,8 +51,8 @@ export class LineLock implements Lock {
 
   /** Runs work inside a hold of this lock, so that the work may enter it again. */
   inside<T>(held: Held, fn: () => T | PromiseLike<T>): Promise<T> {
-    const { reentrant, refuseDeadlock } = this.spec.settings
-    const enters = reentrant && this.spec.mode !== 'permits'
+    const { reentrant, refuseDeadlock } = this.spec.ask.settings
+    const enters = reentrant && this.spec.ask.mode !== 'permits'
     if (!enters && !refuseDeadlock) return Promise.resolve().then(fn)
     return Context.run(this.core, held as Handle, enters, fn)
   }
@@ -64,7 +64,7 @@ export class LineLock implements Lock {
 
   /** What tells stores apart that have lines of the same name: the kind of store, and the label it was opened with. */
   get storeLabel(): string {
-    return `${this.core.driver.name} ${this.spec.settings.label}`
+    return `${this.core.driver.name} ${this.spec.ask.settings.label}`
   }
 
   get runtime(): Runtime {
@@ -87,7 +87,8 @@ export class LineLock implements Lock {
 
   /** Whether the caller is in a hold of this line already, and would enter it again. */
   #isInside({ owner }: Wish): boolean {
-    const { settings, mode, name } = this.spec
+    const { name, ask } = this.spec
+    const { settings, mode } = ask
     if (!settings.reentrant || mode === 'permits') return false
     return (owner === null ? Context.find(this.core, name) : this.core.owners.find(owner, name)) !== null
   }
@@ -146,7 +147,7 @@ export class LineLock implements Lock {
       const { core } = this
       if (core.isClosing) throw core.closedError()
       if (wish.signal?.aborted === true) throw wish.signal.reason
-      const waiter = new Waiter(core, spec, wish, resolve, reject, scoped)
+      const waiter = new Waiter(spec, wish, resolve, reject, scoped)
       // Nearly every caller is in no hold of this instance, and asks in nobody's name.
       if (wish.owner !== null || contexts.getStore() !== undefined) {
         if (this.#enterAgain(waiter)) return
@@ -173,7 +174,7 @@ export class LineLock implements Lock {
   /** Whether the caller was in a hold of this lock already, and shares that hold now. */
   #enterAgain(waiter: Waiter): boolean {
     const { spec, wish } = waiter
-    if (!spec.settings.reentrant || spec.mode === 'permits') return false
+    if (!spec.ask.settings.reentrant || spec.ask.mode === 'permits') return false
     if (wish.owner === null) {
       const context = Context.find(this.core, spec.name)
       context?.enter(waiter)
@@ -203,11 +204,10 @@ export class LineLock implements Lock {
   ): Waiter {
     const { waits } = this.core
     const wait = { spec, holds }
-    if (spec.settings.refuseDeadlock && wish.waitMs > 0) waits.check(wait)
+    if (spec.ask.settings.refuseDeadlock && wish.waitMs > 0) waits.check(wait)
     waits.add(wait)
     const named = holds.map((hold) => ({ line: hold.spec.name, token: hold.lease.token }))
     return new Waiter(
-      this.core,
       withHolds(spec, named),
       wish,
       (handle) => {

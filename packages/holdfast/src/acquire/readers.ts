@@ -169,7 +169,7 @@ class ReaderGroup implements Applicant, Issuer {
   }
 
   start(wait: boolean): void {
-    this.#acquisition = new Acquisition(this.#core, this.#spec, wait, this)
+    this.#acquisition = new Acquisition(this.#spec, wait, this)
     this.#acquisition.start()
   }
 
@@ -195,7 +195,7 @@ class ReaderGroup implements Applicant, Issuer {
       this.#end()
       return
     }
-    const hold = new Hold(this.#core, this, this.#spec, lease, 0, null)
+    const hold = new Hold(this, this.#spec, lease, 0, null)
     this.#hold = hold
     for (let waiter = this.#waiters.shift(); waiter !== null; waiter = this.#waiters.shift()) {
       this.#issue(hold, waiter)

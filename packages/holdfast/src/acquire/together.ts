@@ -11,7 +11,7 @@ import type { Handle } from '../hold/handle.ts'
 import { Acquisition, giveBack } from './acquisition.ts'
 import type { Core } from './core.ts'
 import type { Lease } from './lease.ts'
-import type { Spec } from './spec.ts'
+import { otherwise, type Spec } from './spec.ts'
 
 /**
  * A hold of each, in the order given. null: not all are free, or the store did not answer in time, or can't do these
@@ -61,7 +61,7 @@ class Together {
         blocked: () => undefined,
         failed: (error: unknown) => this.#failed(error),
       }
-      this.#acquisitions.push(new Acquisition(this.#core, spec, false, applicant, offer))
+      this.#acquisitions.push(new Acquisition(spec, false, applicant, offer))
     }
     for (const acquisition of this.#acquisitions) acquisition.start()
   }
@@ -99,7 +99,7 @@ class Together {
   }
 
   #admit(lease: Lease, spec: Spec): Handle {
-    return this.#core.admit(lease, { ...spec, shareKey: null }, 0, this.#wish.owner)
+    return this.#core.admit(lease, otherwise(spec, { shareKey: null }), 0, this.#wish.owner)
   }
 }
 

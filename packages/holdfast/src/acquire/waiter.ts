@@ -8,7 +8,6 @@ import { AcquireTimeoutError } from '../contract/errors.ts'
 import { channels, type GoneEvent, nextRequest } from '../contract/events.ts'
 import { holdersOf } from './holders.ts'
 import type { Cancel } from '../contract/runtime.ts'
-import type { Core } from './core.ts'
 import type { Spec } from './spec.ts'
 
 /** Told that a caller has gone; makes the error that the caller gets. */
@@ -27,7 +26,6 @@ export class Waiter {
   list: WaiterList | null = null
   prev: Waiter | null = null
   next: Waiter | null = null
-  readonly #core: Core
   readonly #resolve: (handle: Handle | null) => void
   readonly #reject: (reason: unknown) => void
   #giveUp: GiveUp | null = null
@@ -36,7 +34,6 @@ export class Waiter {
   #forget: (() => void) | null = null
 
   constructor(
-    core: Core,
     spec: Spec,
     wish: Wish,
     resolve: (handle: Handle | null) => void,
@@ -46,7 +43,6 @@ export class Waiter {
     this.spec = spec
     this.wish = wish
     this.scoped = scoped
-    this.#core = core
     this.#resolve = resolve
     this.#reject = reject
   }
@@ -57,13 +53,14 @@ export class Waiter {
    */
   ask(): void {
     if (this.#request !== 0 || !areRequestsWatched()) return
-    this.#askedAtMs = this.#core.runtime.now()
+    this.#askedAtMs = this.spec.ask.core.runtime.now()
     this.#request = nextRequest()
     if (!channels.requested.hasSubscribers) return
     const { spec, wish } = this
     // Written out here and elsewhere: to spread the source cost more than all else about an event.
-    const { source, name: lock, weight, capacity } = spec
-    const { store, instance } = source
+    const { name: lock, ask } = spec
+    const { weight, capacity, core } = ask
+    const { store, instance } = core.source
     const { waitMs } = wish
     channels.requested.publish({ store, instance, lock, request: this.#request, waitMs, weight, capacity })
   }
@@ -81,9 +78,9 @@ export class Waiter {
 
   /** Tells those who listen that others are in front. */
   tellWaiting(where: 'store' | 'process', position: number): void {
-    const { source, name: lock } = this.spec
-    const { store, instance } = source
-    const holders = (): ReturnType<typeof holdersOf> => holdersOf(this.#core.driver, lock)
+    const { name: lock, ask } = this.spec
+    const { store, instance } = ask.core.source
+    const holders = (): ReturnType<typeof holdersOf> => holdersOf(this.spec.ask.core.driver, lock)
     channels.waiting.publish({ store, instance, lock, request: this.request, position, where, holders })
   }
 
@@ -97,7 +94,7 @@ export class Waiter {
       this.#forget = onAbort(signal, () => this.#leave('signal'))
     }
     if (limitMs !== Number.POSITIVE_INFINITY && limitMs > 0) {
-      this.#cancelTimer = this.#core.runtime.after(limitMs, () => this.#leave('time'), true)
+      this.#cancelTimer = this.spec.ask.core.runtime.after(limitMs, () => this.#leave('time'), true)
     }
   }
 
@@ -133,9 +130,9 @@ export class Waiter {
   }
 
   #gone(): GoneEvent {
-    const now = this.#core.runtime.now()
-    const { source, name: lock } = this.spec
-    const { store, instance } = source
+    const now = this.spec.ask.core.runtime.now()
+    const { name: lock, ask } = this.spec
+    const { store, instance } = ask.core.source
     return { store, instance, lock, request: this.#request, waitedMs: now - this.sinceMs(now) }
   }
 

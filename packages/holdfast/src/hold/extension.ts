@@ -14,7 +14,7 @@ import { insist } from './insist.ts'
 export function checkExtension({ driver }: Core, { spec, lease }: Hold, ms: number): void {
   const line = spec.name
   checkWhole('extend', ms, 1, TTL_MS_MAX)
-  if (spec.settings.renew) {
+  if (spec.ask.settings.renew) {
     throw new UsageError(`lock ${JSON.stringify(line)} renews itself: extend goes with renew: false`, { line })
   }
   if (ms > lease.ttlMs && driver.rename === undefined) {
@@ -33,7 +33,7 @@ export async function extend(core: Core, hold: Hold, ms: number): Promise<void> 
   const isLonger = ms > lease.ttlMs
   const ttlMs = Math.max(ms, lease.ttlMs)
   const old = lease.entry
-  const entry: Entry = isLonger ? { ...old, id: runtime.randomId(), ttlMs: ttlMs + spec.settings.lockDelayMs } : old
+  const entry: Entry = isLonger ? { ...old, id: runtime.randomId(), ttlMs: ttlMs + spec.ask.settings.lockDelayMs } : old
   const ask = async (): Promise<Place | null> => {
     hold.assertLive()
     try {

@@ -12,7 +12,7 @@ import { insist } from './insist.ts'
 import { Acquisition, giveBack, type Offer } from '../acquire/acquisition.ts'
 import type { Lease } from '../acquire/lease.ts'
 import { type LockSettings, TTL_MS_MAX } from '../contract/options.ts'
-import { makeSpec, type Mode, type Spec } from '../acquire/spec.ts'
+import { makeSpec, type Mode, otherwise, type Spec } from '../acquire/spec.ts'
 import { usableMs } from '../contract/validity.ts'
 
 /** A name of 512 bytes may be six times as long in JSON, and base64 adds a third. */
@@ -61,7 +61,8 @@ export async function writeDeed(
 }
 
 function deedOf(core: Core, spec: Spec, issue: Pick<Deed, 'id' | 'counter' | 'minHoldMs'>): Deed {
-  const { name: line, mode, weight, capacity, settings } = spec
+  const { name: line, ask } = spec
+  const { mode, weight, capacity, settings } = ask
   const { ttlMs, lockDelayMs } = settings
   return { store: core.driver.name, line, mode, weight, capacity, ttlMs, lockDelayMs, ...issue }
 }
@@ -75,7 +76,7 @@ export async function adopt(core: Core, text: string, base: LockSettings): Promi
   const deed = readDeed(core, text)
   const { line, mode, weight, capacity, ttlMs, lockDelayMs, minHoldMs } = deed
   const settings: LockSettings = Object.freeze({ ...base, ttlMs, lockDelayMs, minHoldMs })
-  const spec: Spec = { ...makeSpec(core, { name: line, mode, weight, capacity }, settings), shareKey: null }
+  const spec = otherwise(makeSpec(core, { name: line, mode, weight, capacity }, settings), { shareKey: null })
   const offer: Offer = {
     ask: (entry) => rename(core, { ...entry, id: deed.id }, entry.id),
     // Until then the place may stand, if it was handed on just now.
@@ -88,7 +89,7 @@ export async function adopt(core: Core, text: string, base: LockSettings): Promi
       reject(core.closedError())
     }
     const refused = (): void => reject(goneError(line))
-    new Acquisition(core, spec, false, { granted, refused, blocked: () => undefined, failed: reject }, offer).start()
+    new Acquisition(spec, false, { granted, refused, blocked: () => undefined, failed: reject }, offer).start()
   })
 }
 

@@ -6,26 +6,49 @@ import type { Held, HoldState } from './held.ts'
 import type { Hold } from './hold.ts'
 import type { Spec } from '../acquire/spec.ts'
 
+/** What few handles have. */
+class Extras {
+  /** What it was asked for with, inside another hold. */
+  spec: Spec | null = null
+  wanted: AbortController | null = null
+  onReleased: (() => void) | null = null
+  sinceMs: number | null = null
+}
+
 export class Handle implements Held {
   readonly #hold: Hold
-  readonly #spec: Spec
-  readonly #onReleased: (() => void) | null
   #controller: AbortController | null = null
-  #wanted: AbortController | null = null
+  #extras: Extras | null = null
   #releasing: Promise<boolean> | null = null
   #released = false
-  /** Since when this handle holds, if it shares its place with others and somebody listens. */
-  sinceMs: number | null = null
 
   /** `onReleased` is called when this handle ends in any way. */
   constructor(hold: Hold, spec: Spec, onReleased: (() => void) | null) {
     this.#hold = hold
-    this.#spec = spec
-    this.#onReleased = onReleased
+    if (spec !== hold.spec) this.#more.spec = spec
+    if (onReleased !== null) this.#more.onReleased = onReleased
     hold.join(this)
     // In a step of its own, before the caller's: what is told may let go at once, and whoever makes this handle is not
     // ready for that.
-    if (spec.settings.onState !== null) queueMicrotask(() => this.#begun())
+    if (spec.ask.settings.onState !== null) queueMicrotask(() => this.#begun())
+  }
+
+  get #spec(): Spec {
+    return this.#extras?.spec ?? this.#hold.spec
+  }
+
+  get #more(): Extras {
+    this.#extras ??= new Extras()
+    return this.#extras
+  }
+
+  /** Since when this handle holds, if it shares its place with others and somebody listens. */
+  get sinceMs(): number | null {
+    return this.#extras === null ? null : this.#extras.sinceMs
+  }
+
+  set sinceMs(atMs: number) {
+    this.#more.sinceMs = atMs
   }
 
   get name(): string {
@@ -38,7 +61,7 @@ export class Handle implements Held {
 
   /** Whether it was entered again inside another one. */
   get isNested(): boolean {
-    return this.#onReleased !== null
+    return this.#extras !== null && this.#extras.onReleased !== null
   }
 
   get hold(): Hold {
@@ -68,13 +91,15 @@ export class Handle implements Held {
   }
 
   get wanted(): AbortSignal {
-    if (this.#wanted === null) {
+    let wanted = this.#extras?.wanted ?? null
+    if (wanted === null) {
       this.#hold.checkHeeded()
-      this.#wanted = new AbortController()
-      if (this.#hold.isWanted) this.#wanted.abort(this.#wantedReason())
+      wanted = new AbortController()
+      this.#more.wanted = wanted
+      if (this.#hold.isWanted) wanted.abort(this.#wantedReason())
       else this.#hold.heed()
     }
-    return this.#wanted.signal
+    return wanted.signal
   }
 
   assertHeld(): void {
@@ -90,7 +115,7 @@ export class Handle implements Held {
     }
   }
 
-  async extend(ms: number = this.#spec.settings.ttlMs): Promise<void> {
+  async extend(ms: number = this.#spec.ask.settings.ttlMs): Promise<void> {
     this.assertHeld()
     await this.#hold.extend(ms)
     this.assertHeld()
@@ -116,7 +141,7 @@ export class Handle implements Held {
   lost(loss: LockLostError): void {
     this.#controller?.abort(loss)
     this.tell('lost')
-    this.#onReleased?.()
+    this.#extras?.onReleased?.()
   }
 
   /** The instance was closed: as if released, since close gives the place back. */
@@ -124,18 +149,18 @@ export class Handle implements Held {
     this.#released = true
     this.#releasing ??= Promise.resolve(true)
     this.tell('released')
-    this.#onReleased?.()
+    this.#extras?.onReleased?.()
   }
 
   tell(state: HoldState): void {
-    const { onState } = this.#spec.settings
+    const { onState } = this.#spec.ask.settings
     if (onState !== null) this.#call(() => onState(state, this))
   }
 
   /** Somebody else waits for the lock. */
   tellWanted(): void {
-    this.#wanted?.abort(this.#wantedReason())
-    const { onWanted } = this.#spec.settings
+    this.#extras?.wanted?.abort(this.#wantedReason())
+    const { onWanted } = this.#spec.ask.settings
     if (onWanted !== null) this.#call(() => onWanted(this))
   }
 
@@ -165,7 +190,7 @@ export class Handle implements Held {
     this.#released = true
     const ours = this.#hold.letGo(this)
     this.tell('released')
-    this.#onReleased?.()
+    this.#extras?.onReleased?.()
     return ours
   }
 }

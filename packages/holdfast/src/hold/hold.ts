@@ -25,70 +25,104 @@ export interface Issuer {
 
 const OURS = Promise.resolve(true)
 
+/** What few holds have: a process may have a million holds, so they are made when they are needed. */
+class Extras {
+  loss: LockLostError | null = null
+  owner: object | symbol | null = null
+  /** Handles beside the first. */
+  others: Set<Handle> | null = null
+  cancelMax: Cancel | null = null
+  place: string | null = null
+  /** Set once somebody wants to know whether others wait. */
+  wantedWatch: WantedWatch | null = null
+  isWanted = false
+  /** One extension at a time: each counts from the lease that the one before has left. */
+  extending: Promise<void> | null = null
+  aliveWatch: AliveWatch | null = null
+
+  end(): void {
+    this.aliveWatch?.end()
+    this.cancelMax?.()
+    this.wantedWatch?.end()
+  }
+}
+
 export class Hold implements LeaseListener {
   readonly spec: Spec
   readonly lease: Lease
   /** How often this place was issued before. */
   readonly counter: number
-  readonly owner: object | symbol | null
-  readonly #core: Core
   readonly #issuer: Issuer
-  readonly #grantedAt: number
+  /** When it was issued, unless it was the first: that one began with the grant of the place. */
+  readonly #issuedAtMs: number | null
   /** Nearly always there is one handle, and no list is made for it. */
   #first: Handle | null = null
-  #others: Set<Handle> | null = null
   #state: 'held' | 'at-risk' | 'ended' = 'held'
-  #loss: LockLostError | null = null
-  #cancelMax: Cancel | null = null
-  #place: string | null = null
-  /** Set once somebody wants to know whether others wait. */
-  #wantedWatch: WantedWatch | null = null
-  #isWanted = false
-  /** One extension at a time: each counts from the lease that the one before has left. */
-  #extending: Promise<void> = Promise.resolve()
-  readonly #aliveWatch: AliveWatch | null
+  #extras: Extras | null = null
 
-  constructor(core: Core, issuer: Issuer, spec: Spec, lease: Lease, counter: number, owner: object | symbol | null) {
-    this.#core = core
+  constructor(issuer: Issuer, spec: Spec, lease: Lease, counter: number, owner: object | symbol | null) {
+    const { core } = spec.ask
     this.#issuer = issuer
     this.spec = spec
     this.lease = lease
     this.counter = counter
-    this.owner = owner
-    this.#grantedAt = core.runtime.now()
+    this.#issuedAtMs = counter === 0 ? null : core.runtime.now()
+    if (owner !== null) this.#more.owner = owner
     lease.listener = this
-    const { maxHoldMs } = spec.settings
+    const { maxHoldMs } = spec.ask.settings
     if (maxHoldMs !== Number.POSITIVE_INFINITY) {
-      this.#cancelMax = core.runtime.after(maxHoldMs, () => this.#giveUp(maxHoldMs), false)
+      this.#more.cancelMax = core.runtime.after(maxHoldMs, () => this.#giveUp(maxHoldMs), false)
     }
-    if (spec.settings.onWanted !== null) this.heed()
-    const { aliveIf } = spec.settings
-    this.#aliveWatch = aliveIf === null ? null : new AliveWatch(core, lease, aliveIf)
+    if (spec.ask.settings.onWanted !== null) this.heed()
+    const { aliveIf } = spec.ask.settings
+    if (aliveIf !== null) this.#more.aliveWatch = new AliveWatch(core, lease, aliveIf)
+  }
+
+  get #core(): Core {
+    return this.spec.ask.core
+  }
+
+  get owner(): object | symbol | null {
+    return this.#extras === null ? null : this.#extras.owner
+  }
+
+  get #grantedAtMs(): number {
+    return this.#issuedAtMs ?? this.lease.grantedAtMs
+  }
+
+  get #more(): Extras {
+    this.#extras ??= new Extras()
+    return this.#extras
+  }
+
+  get #others(): Set<Handle> | null {
+    return this.#extras === null ? null : this.#extras.others
   }
 
   /** Whether the store has said, since somebody heeds, that others wait. */
   get isWanted(): boolean {
-    return this.#isWanted
+    return this.#extras?.isWanted === true
   }
 
   /** Throws where nobody can say whether others wait. */
   checkHeeded(): void {
-    checkWanted('held.wanted', this.spec.settings, this.#core.driver.traits)
+    checkWanted('held.wanted', this.spec.ask.settings, this.#core.driver.traits)
   }
 
   /** From here on the handles are told when somebody else waits for the lock. */
   heed(): void {
-    if (this.#wantedWatch !== null || this.#state === 'ended') return
+    if (this.#more.wantedWatch !== null || this.#state === 'ended') return
     const { heartbeat } = this.#core
     const watch = new WantedWatch(this.#core, this.spec.name, () => heartbeat.look(this.lease))
-    this.#wantedWatch = watch
+    this.#more.wantedWatch = watch
     // Asked once the watch is in force: who came earlier is in the answer, who comes later is told.
     void watch.start().then(() => heartbeat.look(this.lease))
   }
 
   /** Tells those who listen that a caller holds from now on, and for how long that caller has waited. */
   begin(request: number, askedAtMs: number, counter: number): void {
-    const { source, name: lock } = this.spec
+    const { name: lock } = this.spec
+    const { source } = this.#core
     const { store, instance } = source
     const waitedMs = this.#core.runtime.now() - askedAtMs
     const by = counter === 0 ? 'store' : 'process'
@@ -98,7 +132,9 @@ export class Hold implements LeaseListener {
   /** The same for a place that was taken in one step with others, or adopted: only now it is known that it was had. */
   beginUnasked(): void {
     if (!channels.requested.hasSubscribers && !channels.acquired.hasSubscribers) return
-    const { source, name, weight, capacity } = this.spec
+    const { name, ask } = this.spec
+    const { weight, capacity } = ask
+    const { source } = this.#core
     const request = nextRequest()
     if (channels.requested.hasSubscribers) {
       channels.requested.publish({ ...source, lock: name, request, waitMs: 0, weight, capacity })
@@ -108,7 +144,7 @@ export class Hold implements LeaseListener {
 
   /** How long the place has been held by whoever has this hold, or this one of the readers that share it. */
   #heldMs(holder: Handle | null): number {
-    return this.#core.runtime.now() - (holder?.sinceMs ?? this.#grantedAt)
+    return this.#core.runtime.now() - (holder?.sinceMs ?? this.#grantedAtMs)
   }
 
   /** Those for whom a hold began: one, or each of the readers that share it. */
@@ -117,7 +153,7 @@ export class Hold implements LeaseListener {
   }
 
   get #isShared(): boolean {
-    return this.spec.mode === 'shared' && this.spec.shareKey !== null
+    return this.spec.ask.mode === 'shared' && this.spec.ask.shareKey !== null
   }
 
   get token(): bigint {
@@ -126,28 +162,34 @@ export class Hold implements LeaseListener {
 
   /** Made when a guard asks: a hold that nobody guards pays nothing. */
   get credential(): Credential {
-    const { name, mode, shareKey, settings } = this.spec
-    this.#place ??= placeDigest(this.lease.entry.id)
+    const { name, ask } = this.spec
+    const { mode, shareKey, settings } = ask
     const { fenced } = this.#core.driver.traits
     return {
       line: name,
       token: this.token,
-      place: this.#place,
+      place: this.#placeDigest,
       mode,
       alone: shareKey === null || settings.handovers === 0,
       fenced,
     }
   }
 
+  /** What a guard knows the place by: its first id. */
+  get #placeDigest(): string {
+    this.#more.place ??= placeDigest(this.lease.id)
+    return this.#more.place
+  }
+
   /** The loss, once there was one. */
   get loss(): LockLostError | null {
-    return this.#loss
+    return this.#extras === null ? null : this.#extras.loss
   }
 
   /** How long the place must stay after it is given back now. */
   get lingerMs(): number {
-    const { minHoldMs } = this.spec.settings
-    return minHoldMs === 0 ? 0 : Math.max(0, Math.ceil(this.#grantedAt + minHoldMs - this.#core.runtime.now()))
+    const { minHoldMs } = this.spec.ask.settings
+    return minHoldMs === 0 ? 0 : Math.max(0, Math.ceil(this.#grantedAtMs + minHoldMs - this.#core.runtime.now()))
   }
 
   get live(): boolean {
@@ -156,10 +198,10 @@ export class Hold implements LeaseListener {
 
   /** Compares the clock: after a pause, user code may run before any timer does. */
   get state(): HoldState {
-    if (this.#loss !== null) return 'lost'
+    if (this.loss !== null) return 'lost'
     if (this.#state === 'ended') return 'released'
     this.#core.heartbeat.expire(this.lease)
-    if (this.#loss !== null) return 'lost'
+    if (this.loss !== null) return 'lost'
     return this.#state
   }
 
@@ -179,8 +221,8 @@ export class Hold implements LeaseListener {
     if (this.#first === null) {
       this.#first = handle
     } else {
-      this.#others ??= new Set()
-      this.#others.add(handle)
+      this.#more.others ??= new Set()
+      this.#more.others.add(handle)
     }
   }
 
@@ -202,20 +244,20 @@ export class Hold implements LeaseListener {
   /** Renews a fixed lease: it lasts `ms` from before the request on, or its ttl if that is longer. */
   extend(ms: number): Promise<void> {
     checkExtension(this.#core, this, ms)
-    // A guard knows the place by its first id.
-    this.#place ??= placeDigest(this.lease.entry.id)
-    const extending = this.#extending.then(() => {
+    // Before the place gets another id.
+    this.#more.place ??= placeDigest(this.lease.id)
+    const extending = (this.#more.extending ?? Promise.resolve()).then(() => {
       checkExtension(this.#core, this, ms)
       return extend(this.#core, this, ms)
     })
-    this.#extending = Promise.allSettled([extending]).then(() => undefined)
+    this.#more.extending = Promise.allSettled([extending]).then(() => undefined)
     return extending
   }
 
   assertLive(): void {
     if (this.live) return
     const { name } = this.spec
-    throw this.#loss ?? new NotHeldError(`lock ${JSON.stringify(name)}: this hold was released`, { line: name })
+    throw this.loss ?? new NotHeldError(`lock ${JSON.stringify(name)}: this hold was released`, { line: name })
   }
 
   /** Ends here, to go on in another process: the text names it there, once. */
@@ -250,8 +292,9 @@ export class Hold implements LeaseListener {
   }
 
   placed(place?: Place): void {
-    if (place?.wanted === true && this.#wantedWatch !== null && !this.#isWanted) {
-      this.#isWanted = true
+    const extras = this.#extras
+    if (place?.wanted === true && extras !== null && extras.wantedWatch !== null && !extras.isWanted) {
+      extras.isWanted = true
       for (const handle of this.#handles()) handle.tellWanted()
     }
     if (this.#state !== 'at-risk') return
@@ -264,7 +307,8 @@ export class Hold implements LeaseListener {
     diagnostics.failed(this.spec.name, error)
     if (this.#state !== 'held') return
     if (channels['at-risk'].hasSubscribers) {
-      const { source, name } = this.spec
+      const { name } = this.spec
+      const { source } = this.#core
       const { token, remainingMs } = this
       channels['at-risk'].publish({ ...source, lock: name, token, remainingMs, error })
     }
@@ -291,34 +335,34 @@ export class Hold implements LeaseListener {
     if (this.#state === 'ended') return
     const { name } = this.spec
     this.#end()
-    this.#loss = new LockLostError(`lock ${JSON.stringify(name)} was lost: ${reason}`, { line: name })
+    const loss = new LockLostError(`lock ${JSON.stringify(name)} was lost: ${reason}`, { line: name })
+    this.#more.loss = loss
     // The store may believe in the place a little longer than we do: with it gone, the next is served at once.
     // Unless the lost holder is to have time to notice: it may be in the middle of something.
     this.lease.unwatch()
-    this.#core.cleanup.drop(this.lease, Math.max(this.lingerMs, this.spec.settings.lockDelayMs))
+    this.#core.cleanup.drop(this.lease, Math.max(this.lingerMs, this.spec.ask.settings.lockDelayMs))
     if (channels.lost.hasSubscribers) {
-      const { source } = this.spec
+      const { source } = this.#core
       for (const holder of this.#holders()) {
         const heldMs = this.#heldMs(holder)
         channels.lost.publish({ ...source, lock: name, token: this.token, heldMs, cause, reason })
       }
     }
     this.#issuer.forget(this)
-    for (const handle of this.#handles()) handle.lost(this.#loss)
+    for (const handle of this.#handles()) handle.lost(loss)
   }
 
   #end(): void {
     if (this.#state === 'at-risk') this.#core.atRisk--
     this.#state = 'ended'
-    this.#aliveWatch?.end()
-    this.#cancelMax?.()
-    this.#wantedWatch?.end()
+    this.#extras?.end()
     if (this.owner !== null) this.#core.owners.forget(this)
   }
 
   #tellReleased(holder: Handle | null): void {
     if (!channels.released.hasSubscribers) return
-    const { source, name: lock } = this.spec
+    const { name: lock } = this.spec
+    const { source } = this.#core
     const { store, instance } = source
     channels.released.publish({ store, instance, lock, token: this.token, heldMs: this.#heldMs(holder) })
   }

@@ -9,7 +9,7 @@ export class Owners {
 
   remember(hold: Hold): void {
     const { owner } = hold
-    if (owner === null || hold.spec.mode === 'permits') return
+    if (owner === null || hold.spec.ask.mode === 'permits') return
     const holds = this.#holds.get(owner)
     if (holds === undefined) this.#holds.set(owner, [hold])
     else holds.push(hold)

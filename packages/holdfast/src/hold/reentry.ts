@@ -80,7 +80,7 @@ export class Context {
 
   /** Two acquires in a row inside one `using`: the second waits for the first, which nobody else will ever release. */
   #refuseDeadlock({ spec }: Waiter): void {
-    if (!spec.settings.refuseDeadlock || this.#nestedEnds) return
+    if (!spec.ask.settings.refuseDeadlock || this.#nestedEnds) return
     throw new DeadlockError(
       `lock ${JSON.stringify(spec.name)}: an earlier acquire inside the same using has not been released, ` +
         'and this one would wait for it; release the earlier one first, or nest using',
@@ -113,7 +113,7 @@ export class Context {
 
 /** What is held must be at least what is asked for: a reader that waits to write would wait for itself. */
 export function checkMode(hold: Hold, spec: Spec): void {
-  if (hold.spec.mode === 'shared' && spec.mode === 'exclusive') {
+  if (hold.spec.ask.mode === 'shared' && spec.ask.mode === 'exclusive') {
     throw new UsageError(
       `lock ${JSON.stringify(spec.name)}: a read lock can't become a write lock; release the read lock first`,
       { line: spec.name },

@@ -51,11 +51,11 @@ export class Waits {
 
 /** Whether the caller's own hold alone keeps it waiting. */
 function leavesNoRoom(held: Spec, wanted: Spec): boolean {
-  return held.name === wanted.name && held.weight + wanted.weight > wanted.capacity
+  return held.name === wanted.name && held.ask.weight + wanted.ask.weight > wanted.ask.capacity
 }
 
 /** Whether one must wait for the other. Permits may be enough for both: they are never refused. */
 function collide(a: Spec, b: Spec): boolean {
-  if (a.name !== b.name || a.mode === 'permits' || b.mode === 'permits') return false
-  return a.mode === 'exclusive' || b.mode === 'exclusive'
+  if (a.name !== b.name || a.ask.mode === 'permits' || b.ask.mode === 'permits') return false
+  return a.ask.mode === 'exclusive' || b.ask.mode === 'exclusive'
 }

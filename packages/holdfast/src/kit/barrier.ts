@@ -9,7 +9,7 @@ import type { Held } from '../hold/held.ts'
 import { ISSUES_PER_PLACE } from '../hold/credential.ts'
 import { LineLock } from '../acquire/lock.ts'
 import { type LockSettings, resolveAcquire } from '../contract/options.ts'
-import { makeSpec } from '../acquire/spec.ts'
+import { makeSpec, otherwise } from '../acquire/spec.ts'
 import { CellWakeups } from './wakeups.ts'
 import { StoreCell } from './cell.ts'
 import type { LatchWaitOptions } from './latch.ts'
@@ -62,7 +62,7 @@ export class StoreBarrier implements Barrier {
     const spec = makeSpec(core, { name: line, mode: 'shared', weight: 1, capacity: ALL }, settings)
     // Each party has a place of its own, unlike readers: two of one process on one place would be one arrival, and the
     // barrier would never open.
-    this.#stand = new LineLock(core, { ...spec, shareKey: null, settings: { ...settings, reentrant: false } })
+    this.#stand = new LineLock(core, otherwise(spec, { shareKey: null, settings: { ...settings, reentrant: false } }))
   }
 
   async wait(options?: LatchWaitOptions): Promise<number> {

@@ -5,7 +5,7 @@ import { UnsupportedError } from '../contract/errors.ts'
 import type { Held } from '../hold/held.ts'
 import { LineLock, type LineOptions, type Lock } from '../acquire/lock.ts'
 import type { AcquireOptions, LockSettings } from '../contract/options.ts'
-import { makeSpec, type Spec } from '../acquire/spec.ts'
+import { makeSpec, otherwise, type Spec } from '../acquire/spec.ts'
 
 /** `permits` of one acquisition: default 1, at most those of the semaphore. */
 export interface Permits {
@@ -27,7 +27,7 @@ class PermitLock extends LineLock {
     const extra = ['permits']
     const { permits } = checkKeys('acquire options', options, ['waitMs', 'signal', 'owner', ...extra])
     if (permits === undefined) return { spec: this.spec, extra }
-    return { spec: { ...this.spec, weight: checkWhole('permits', permits, 1, this.spec.capacity) }, extra }
+    return { spec: otherwise(this.spec, { weight: checkWhole('permits', permits, 1, this.spec.ask.capacity) }), extra }
   }
 }
 

@@ -1,0 +1,47 @@
+/**
+ * What one lock costs the more names, waiters, readers and held locks there are. Each size is compared with the
+ * smallest of its row, in the same process. A size that takes longer than its budget is left out, and so are those
+ * above it: a slow store has smaller top sizes.
+ */
+import { Crew } from '../crew.js'
+
+const ROWS = [
+  { row: 'names', sizes: [1_000, 10_000, 100_000, 1_000_000] },
+  { row: 'waiters', sizes: [10, 100, 1_000, 10_000] },
+  { row: 'readers', sizes: [10, 100, 1_000, 10_000] },
+  { row: 'holds', sizes: [1_000, 10_000, 100_000, 1_000_000] },
+]
+
+/** @type {import('../scenario.ts').Scenario} */
+export const growth = {
+  name: 'growth',
+  title: 'Growth: microseconds an operation by size',
+  rounds: (rounds) => Math.min(rounds, 3),
+  suits: (adapter) => adapter.role === 'ours' && adapter.name === 'holdfast',
+  metrics: [
+    { key: 'usPerOp', title: 'µs/operation', better: 'less' },
+    { key: 'ofSmallest', title: 'of the smallest size', better: 'less' },
+    { key: 'cpuUsPerOp', title: 'client CPU µs/operation', better: 'less' },
+    { key: 'lost', title: 'lost', better: 'less' },
+  ],
+  async run(adapter, { store, cellMs }) {
+    /** @type {import('../scenario.ts').Round} */
+    const round = {}
+    for (const { row, sizes } of ROWS) {
+      // A process of its own for each row: what one leaves behind is nothing to the next.
+      await Crew.with(adapter, store, { ttlMs: 60_000, counting: false }, async (crew) => {
+        const child = await crew.hire()
+        await child.perform('growth.warm', null)
+        let smallest = Number.NaN
+        for (const size of sizes) {
+          /** @type {import('../scenario.ts').Figures | null} */
+          const figures = await child.perform(`growth.${row}`, { size, budgetMs: cellMs })
+          if (figures === null) break
+          if (Number.isNaN(smallest)) smallest = figures['usPerOp'] ?? Number.NaN
+          round[`${row} ${size}`] = { ...figures, ofSmallest: (figures['usPerOp'] ?? Number.NaN) / smallest }
+        }
+      })
+    }
+    return round
+  },
+}
