@@ -1,6 +1,6 @@
 /**
- * Spin finds no broken law in the small worlds of Redlock's model, refutes every simpler scheme, and the real scripts on
- * real servers say at every step what the model says.
+ * Spin finds no broken law in the small worlds of Redlock's model, refutes every simpler scheme, and the real scripts
+ * on real servers say at every step what the model says.
  */
 import { readFile } from 'node:fs/promises'
 import { randomBytes } from 'node:crypto'
