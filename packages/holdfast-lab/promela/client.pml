@@ -88,16 +88,16 @@ inline ask(c, s) {
       client[c].round, client[c].epoch, client[c].rank, client[c].proposed, code, number)
   :: client[c].question == TOUCH ->
     touch(s, c, client[c].epoch, client[c].attempt, client[c].round, client[c].proposed, 0);
-    printf("@touch %d %d attempt %d round %d epoch %d token %d how 0 -> %d %d", c, s, client[c].attempt, client[c].round,
-      client[c].epoch, client[c].proposed, code, number)
+    printf("@touch %d %d attempt %d round %d epoch %d token %d how 0 -> %d %d", c, s, client[c].attempt,
+      client[c].round, client[c].epoch, client[c].proposed, code, number)
   :: client[c].question == WRITE ->
-    touch(s, c, client[c].epoch, client[c].attempt, client[c].round, client[c].largest, WRITTEN);
-    printf("@touch %d %d attempt %d round %d epoch %d token %d how 2 -> %d %d", c, s, client[c].attempt, client[c].round,
-      client[c].epoch, client[c].largest, code, number)
+    touch(s, c, client[c].epoch, client[c].attempt, client[c].round, client[c].largest, 2);
+    printf("@touch %d %d attempt %d round %d epoch %d token %d how 2 -> %d %d", c, s, client[c].attempt,
+      client[c].round, client[c].epoch, client[c].largest, code, number)
   :: client[c].question == RENEW ->
     touch(s, c, client[c].epoch, client[c].attempt, client[c].round, client[c].token, 1);
-    printf("@touch %d %d attempt %d round %d epoch %d token %d how 1 -> %d %d", c, s, client[c].attempt, client[c].round,
-      client[c].epoch, client[c].token, code, number)
+    printf("@touch %d %d attempt %d round %d epoch %d token %d how 1 -> %d %d", c, s, client[c].attempt,
+      client[c].round, client[c].epoch, client[c].token, code, number)
   fi;
   client[c].done = client[c].done | bit_of(s)
 }

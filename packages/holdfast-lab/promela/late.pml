@@ -43,7 +43,7 @@ end:
           late.attempt, late.round, late.epoch, late.rank, late.token, code, number)
       :: late.question == TOUCH || late.question == WRITE || late.question == RENEW ->
         touch(at, who, late.epoch, late.attempt, late.round, late.token,
-          (late.question == TOUCH -> 0 : (late.question == WRITE -> WRITTEN : 1)));
+          (late.question == TOUCH -> 0 : (late.question == WRITE -> 2 : 1)));
         printf("@touch %d %d attempt %d round %d epoch %d token %d how %d -> %d %d late\n", who, at, late.attempt,
           late.round, late.epoch, late.token, (late.question == TOUCH -> 0 : (late.question == WRITE -> 2 : 1)),
           code, number)

@@ -57,11 +57,7 @@ end:
 #if ADDS + REPLACES > 0
 #define here(s) (server[s].epoch == decided)
 #define votes_now(s) (here(s) && server[s].silent == 0)
-#ifdef FLAW_TOO_EARLY
-#define is_settled(s) here(s)
-#else
 #define is_settled(s) (here(s) && server[s].settled == TTL)
-#endif
 /* A server of before the latest change that knows of it. */
 #define has_moved(s) (here(s) && !server[s].fresh)
 #if SERVERS > 3

@@ -19,7 +19,8 @@ inline raise(s, c) {
   skip
 #else
   if
-  :: !server[s].place[c].fixed && server[s].place[c].token <= server[s].last -> server[s].place[c].token = server[s].last + 1
+  :: !server[s].place[c].fixed && server[s].place[c].token <= server[s].last ->
+    server[s].place[c].token = server[s].last + 1
   :: else
   fi;
   see(s, server[s].place[c].token)
@@ -191,7 +192,8 @@ inline yield(s, c, epoch_, attempt_, round_) {
   :: else ->
     code = NONE;
     if
-    :: server[s].place[c].state == VOTE && server[s].place[c].attempt == attempt_ && server[s].place[c].round == round_ ->
+    :: server[s].place[c].state == VOTE && server[s].place[c].attempt == attempt_ &&
+        server[s].place[c].round == round_ ->
       server[s].place[c].state = WAITS;
       code = VOTE
     :: else

@@ -27,7 +27,7 @@
 #define PATIENCE (TTL - 1)  /* ticks that a question may take */
 #endif
 #ifndef SKEW
-#define SKEW 3          /* how far apart the clocks are that tokens are proposed by: the first client's is the earliest */
+#define SKEW 3          /* by which the clocks differ that tokens are proposed by: each client's from the last one's */
 #endif
 #ifndef PACE
 #define PACE 0          /* tokens that fit into a tick; 0: clocks stand still */
@@ -73,13 +73,6 @@
 #define RENEW 4         /* renews a hold: its token is settled */
 #define LEAVE 5
 #define YIELD 6         /* gives a vote back, and keeps the place */
-
-/* How the largest token is written back. */
-#ifdef FLAW_FOR_EVER
-#define WRITTEN 1       /* what is written back stays, also after the vote was given back */
-#else
-#define WRITTEN 2
-#endif
 
 /* What a client is doing. */
 #define IDLE 0

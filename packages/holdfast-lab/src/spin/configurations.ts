@@ -113,7 +113,7 @@ export const DEEP: readonly Configuration[] = [
   },
   {
     name: 'tokens-three',
-    about: 'three clients, one question given up half-way',
+    about: 'three clients, nothing is lost',
     defines: { CLIENTS: 3, ROUNDS: 2, SKEW: 2 },
     expected: 'none',
     isLarge: true,

@@ -169,8 +169,7 @@ export class Replay {
       return this.#answered(step, await this.#script(step.server, 'enter', key, [...base, ...args]))
     }
     if (step.kind === 'touch') {
-      const how = step.how === 2 && this.#isFlawed && this.#defines['FLAW_FOR_EVER'] === true ? 1 : step.how
-      const args = [1, id, step.token, how, step.round]
+      const args = [1, id, step.token, step.how, step.round]
       return this.#answered(step, await this.#script(step.server, 'touch', key, [...base, ...args]))
     }
     if (step.kind === 'yield') {
