@@ -20,8 +20,9 @@ export function judgeAppends(ops: readonly ReadOp[]): string[] {
   for (const [txn, micros] of done.entries()) {
     for (const { f, key, value } of micros) {
       if (f !== ':append') continue
-      if (appender.has(`${key} ${String(value)}`)) wrong.push(`${String(value)} was added twice to ${key}`)
-      appender.set(`${key} ${String(value)}`, txn)
+      if (appender.has(`${key} ${JSON.stringify(value)}`))
+        wrong.push(`${JSON.stringify(value)} was added twice to ${key}`)
+      appender.set(`${key} ${JSON.stringify(value)}`, txn)
     }
   }
   for (const micros of done) {
@@ -39,11 +40,11 @@ export function judgeAppends(ops: readonly ReadOp[]): string[] {
     if (from !== undefined && to !== undefined && from !== to) after[from]?.add(to)
   }
   const byElement = (key: number, element: Read | undefined): number | undefined =>
-    element === undefined ? undefined : appender.get(`${key} ${String(element)}`)
+    element === undefined ? undefined : appender.get(`${key} ${JSON.stringify(element)}`)
   for (const [key, list] of longest) {
     for (const [at, element] of list.entries()) {
       if (byElement(key, element) === undefined)
-        wrong.push(`${String(element)} was read of ${key}, and added by nobody`)
+        wrong.push(`${JSON.stringify(element)} was read of ${key}, and added by nobody`)
       if (at > 0) edge(byElement(key, list[at - 1]), byElement(key, element))
     }
   }

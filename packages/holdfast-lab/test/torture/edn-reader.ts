@@ -70,7 +70,8 @@ class Reader {
     if (forms.length % 2 > 0) throw this.#error('a key without a value')
     const map: Record<string, Read> = {}
     for (let at = 0; at < forms.length; at += 2) {
-      const key = String(forms[at])
+      const key = forms[at]
+      if (typeof key !== 'string') throw this.#error('a key that is no keyword')
       if (key in map) throw this.#error(`the key ${key} comes twice`)
       map[key] = forms[at + 1] as Read
     }

@@ -179,7 +179,9 @@ describe('list-append, for Elle', () => {
     expect(judged(events, 'open')).toEqual([])
     expect(judged(events, 'guarded')).toEqual([])
     const ops = readJepsen(text(events, { format: 'list-append' }))
-    const reads = (ops.at(-1)?.value as Read[][]).filter(([f]) => f === ':r').map(([, , list]) => list as number[])
+    const reads = ((ops.at(-1) as ReadOp).value as Read[][])
+      .filter(([f]) => f === ':r')
+      .map(([, , list]) => list as number[])
     expect(reads.flat()).toEqual(Array.from({ length: 71 }, (_, at) => 128 + at))
   })
 

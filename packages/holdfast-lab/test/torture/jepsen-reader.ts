@@ -19,7 +19,7 @@ export function readJepsen(text: string): ReadOp[] {
   let last = Number.NEGATIVE_INFINITY
   for (const [at, form] of readEdn(text).entries()) {
     const { ':index': index, ':type': type, ':f': f, ':process': process, ':time': time, ':value': value } = form as Map
-    if (index !== at) throw new Error(`operation ${at} has the index ${String(index)}`)
+    if (index !== at) throw new Error(`operation ${at} has the index ${JSON.stringify(index)}`)
     if (typeof process !== 'number' || typeof f !== 'string' || typeof time !== 'number') throw new Error(`at ${at}`)
     if (time < last) throw new Error(`the time of operation ${at} goes back`)
     last = time
@@ -42,5 +42,5 @@ type Map = Readonly<Record<string, Read>>
 
 function kind(type: Read | undefined): ReadOp['type'] {
   if (type === ':ok' || type === ':fail' || type === ':info') return type.slice(1) as ReadOp['type']
-  throw new Error(`there is no type ${String(type)}`)
+  throw new Error(`there is no type ${JSON.stringify(type)}`)
 }
