@@ -45,7 +45,7 @@ export async function readers(client, { size, budgetMs }) {
   if (lock === undefined) return null
   return crowd(size, budgetMs, async (count) => {
     const all = await Promise.all(Array.from({ length: count }, () => lock.acquire()))
-    await Promise.all(all.map((token) => lock.release(token)))
+    await Promise.all(all.map(async (token) => lock.release(token)))
   })
 }
 
