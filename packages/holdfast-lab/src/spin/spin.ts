@@ -87,7 +87,7 @@ async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
 function run(program: string, args: readonly string[], cwd: string): Promise<string> {
   return new Promise((resolve, reject) => {
     execFile(program, args, { cwd, maxBuffer: BUFFER, encoding: 'utf8' }, (error, stdout, stderr) => {
-      if (error !== null && (typeof error.code === 'string' || error.signal != null)) reject(error)
+      if (error !== null && (typeof error.code === 'string' || typeof error.signal === 'string')) reject(error)
       else if (/Error: (?!assertion violated)/.test(stdout + stderr) || (program === 'cc' && error !== null)) {
         reject(new Error(`${program} ${args.join(' ')}: ${stdout}${stderr}`, { cause: error }))
       } else resolve(stdout + stderr)

@@ -57,6 +57,8 @@ function told(step: Step): readonly [who: string, what: string, answer: string] 
       return ['a majority', `agrees on the servers of epoch ${step.epoch}`, '']
     case 'tick':
       return ['', 'time passes', '']
+    default:
+      return step satisfies never
   }
 }
 

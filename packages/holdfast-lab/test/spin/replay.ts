@@ -131,8 +131,19 @@ export class Replay {
         const how = step.isQuiet ? (this.#isLoud ? 'free' : 'quiet') : 'keep'
         return (await this.#adopt(step.server, step.epoch, how)) ? null : 'the server did not take it'
       }
-      default:
+      case 'settles':
+      case 'renewed':
+      case 'releases':
+      case 'loses':
+      case 'fails':
+      case 'gives-up':
+      case 'crashes':
+      case 'delayed':
+      case 'learn':
+      case 'decided':
         return null
+      default:
+        return step satisfies never
     }
   }
 
