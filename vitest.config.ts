@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
-// Two projects: `unit` needs no server and no build, `real` (*.real.test.ts) uses real processes and real servers. Two
-// files at a time: most of their time is spent waiting, and on two cores more would turn a liveness bound into a
-// lottery. Slow machines may need 20 s for a poll.
+// Two projects: `unit` needs no server and no build, `real` (*.real.test.ts) uses real processes and real servers. Real
+// files spend most of their time waiting, so three of them run at a time on two cores. Slow machines may need 20 s for
+// a poll.
 const expect = { poll: { timeout: 20_000 } }
 const folders = ['packages/*/test', 'test']
 
@@ -43,7 +43,7 @@ export default defineConfig({
           globalSetup: 'test/prepare.ts',
           testTimeout: 180_000,
           hookTimeout: 120_000,
-          maxWorkers: 2,
+          maxWorkers: 3,
           expect,
         },
       },
