@@ -183,10 +183,11 @@ const REDLOCK = [
 /** @param {string} store @param {string} session the raw lock of a session @returns {readonly Bar[]} */
 const sqlServer = (store, session) =>
   [
-    ...['c=1', 'c=16', 'c=256'].flatMap((tasks) => {
+    // Calls of one turn are one statement: the more callers, the fewer commits.
+    ...Object.entries({ 'c=1': 0.75, 'c=16': 1.5, 'c=256': 3 }).flatMap(([tasks, ofRaw]) => {
       const pairs = { scenario: 'uncontended', case: tasks, metric: 'pairsPerS' }
       return [
-        { ...pairs, of: `raw-${store}`, atLeast: 0.75 },
+        { ...pairs, of: `raw-${store}`, atLeast: ofRaw },
         { ...pairs, of: `verrou-${store}`, atLeast: 1.3 },
         { ...pairs, adapter: `holdfast-${store}-session`, of: session, atLeast: 0.85 },
       ]
