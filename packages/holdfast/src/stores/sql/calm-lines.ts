@@ -1,25 +1,22 @@
 /**
- * The lines that this process last found empty: they are entered and left by the short way, one plain statement. When
- * somebody is there after all, that statement changes nothing, and the routine that knows crowds is called: one more
- * round trip, once.
+ * What this process last found in each line. A line that was empty is entered and left by the short way, one plain
+ * statement. When somebody is there after all, that statement changes nothing, and the routine that knows crowds is
+ * called: one more round trip, once. A line with a crowd is not tried in that way until it was found empty again.
  */
 const LINES_MAX = 10_000
 
 export class CalmLines {
-  readonly #lines = new Set<string>()
+  readonly #lines = new Map<string, boolean>()
 
-  has(line: string): boolean {
-    return this.#lines.has(line)
+  /** True: it was empty. False: somebody was there. Undefined: not known. */
+  get(line: string): boolean | undefined {
+    return this.#lines.get(line)
   }
 
   /** As of an answer: nobody stood in front. */
   note(line: string, isCalm: boolean): void {
-    if (!isCalm) {
-      this.#lines.delete(line)
-      return
-    }
     // Forgetting costs a little speed, and nothing else.
-    if (this.#lines.size >= LINES_MAX) this.#lines.clear()
-    this.#lines.add(line)
+    if (this.#lines.size >= LINES_MAX && !this.#lines.has(line)) this.#lines.clear()
+    this.#lines.set(line, isCalm)
   }
 }

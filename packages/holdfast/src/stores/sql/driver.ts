@@ -1,4 +1,7 @@
-/** The driver of both SQL stores: one statement, one round trip, for each of enter, leave and touch. */
+/**
+ * The driver of both SQL stores: one statement, one round trip, for each of enter, leave and touch; and one for all
+ * enters, and one for all leaves, of a turn of the event loop whose lines are free (batch.ts).
+ */
 import { instant } from '../../contract/validity.ts'
 import type {
   CellView,
@@ -16,6 +19,7 @@ import type {
 } from '../../contract/driver.ts'
 import { system } from '../../system.ts'
 import { Serial } from '../shared/serial.ts'
+import { type Answer, CallBatch } from './batch.ts'
 import { CalmLines } from './calm-lines.ts'
 import type { Dialect, Wakeups } from './dialect.ts'
 import { linesOf } from './listing.ts'
@@ -39,6 +43,17 @@ export class SqlDriver implements Driver {
    */
   readonly #entering = new Serial()
   readonly #calm = new CalmLines()
+  readonly #traffic = { statements: 0 }
+  readonly #enters = new CallBatch({
+    traffic: this.#traffic,
+    alone: (entry) => this.#enterShort(entry),
+    together: (entries) => this.#together('enterJoined', entries),
+  })
+  readonly #leaves = new CallBatch({
+    traffic: this.#traffic,
+    alone: async (entry) => ((await this.#queries.ask('leaveShort', entry)).changed === 1 ? '1' : null),
+    together: (entries) => this.#together('leaveJoined', entries),
+  })
   readonly #renewals = new Renewals((entries) => this.#touch(entries))
   readonly #sweeper: Sweeper
   #closing: Promise<void> | null = null
@@ -61,11 +76,22 @@ export class SqlDriver implements Driver {
     const { line } = entry
     const since = instant(system)
     this.#sweeper.used()
-    if (!this.#calm.has(line)) return this.#enterCrowd(entry, wait, since)
-    const token = answerOf(await this.#queries.ask('enterShort', entry))
+    if (this.#calm.get(line) === false) return this.#enterCrowd(entry, wait, since)
+    const token = await this.#enters.ask(entry)
+    this.#calm.note(line, token !== null)
     if (token !== null) return { token: BigInt(token), ahead: 0, recheckMs: null, since, wanted: false }
-    this.#calm.note(line, false)
     return this.#enterCrowd(entry, wait, instant(system))
+  }
+
+  /** A line that is not known may be new, or crowded: the long way finds out in one round trip. */
+  async #enterShort(entry: Entry): Promise<Answer> {
+    return this.#calm.get(entry.line) === true ? answerOf(await this.#queries.ask('enterShort', entry)) : null
+  }
+
+  async #together(name: 'enterJoined' | 'leaveJoined', entries: readonly Entry[]): Promise<Answer[]> {
+    const answer = answerOf(await this.#queries.ask(name, { entries, places: entries })) ?? ''
+    const answers = this.#dialect.readAnswers(answer, entries.length)
+    return entries.map((_, i) => answers[i] || null)
   }
 
   async #enterCrowd(entry: Entry, wait: boolean, since: Instant): Promise<Place | null> {
@@ -132,8 +158,8 @@ export class SqlDriver implements Driver {
   }
 
   async leave(entry: Entry, afterMs = 0): Promise<void> {
-    if (afterMs === 0 && this.#calm.has(entry.line)) {
-      if ((await this.#queries.ask('leaveShort', entry)).changed === 1) return
+    if (afterMs === 0 && this.#calm.get(entry.line) === true) {
+      if ((await this.#leaves.ask(entry)) !== null) return
       this.#calm.note(entry.line, false)
     }
     const seat = this.#wakeups.seatOf?.(entry.id)

@@ -11,6 +11,7 @@ import { type Judge, settle } from './settling.ts'
 /** What both dialects have. */
 export type StatementName =
   | 'enterShort'
+  | 'enterJoined'
   | 'enter'
   | 'enterAll'
   | 'rename'
@@ -18,6 +19,7 @@ export type StatementName =
   | 'take'
   | 'touch'
   | 'leaveShort'
+  | 'leaveJoined'
   | 'leave'
   | 'break'
   | 'swap'

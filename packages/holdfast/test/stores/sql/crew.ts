@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
 export interface Order {
-  readonly work: 'count' | 'visit'
+  readonly work: 'count' | 'visit' | 'together'
   readonly url: string
   /** The package that a `postgres:` URL is opened with. */
   readonly client?: 'pg' | 'postgres'
@@ -14,6 +14,8 @@ export interface Order {
   readonly mark: string
   /** How wrong the process's wall clock is. */
   readonly clockMs: number
+  /** Whether the names of `together` are asked for from the last to the first. */
+  readonly reversed?: boolean
 }
 
 const CLIENT = fileURLToPath(new URL('./client.js', import.meta.url))

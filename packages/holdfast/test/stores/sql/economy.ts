@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
-import type { Driver } from '../../../src/contract/driver.ts'
+import type { Driver, Entry } from '../../../src/contract/driver.ts'
 import { type Holdfast, holdfast, type LockOptions } from '../../../src/index.ts'
 
 export interface Counted {
@@ -10,6 +10,10 @@ export interface Counted {
   driver(): Driver
   /** Statements that clients have sent since the server was started, this question not among them. */
   statements(): Promise<number>
+}
+
+function entryOf(line: string): Entry {
+  return { line, id: randomBytes(16).toString('hex'), weight: 1, capacity: 1, ttlMs: 600_000, data: '{}' }
 }
 
 export function economyCases({ url, driver, statements }: Counted): void {
@@ -40,6 +44,22 @@ export function economyCases({ url, driver, statements }: Counted): void {
     expect(count).toBeGreaterThanOrEqual(100)
     // A sign of life of the inbox may come in between.
     expect(count).toBeLessThanOrEqual(103)
+  })
+
+  test('256 enters of one turn, then 256 leaves: two statements each, on new names and on known ones', async () => {
+    const store = driver()
+    await store.setup?.()
+    const visit = async (names: string): Promise<void> => {
+      const entries = Array.from({ length: 256 }, (_, i) => entryOf(`${names} ${i}`))
+      const places = await Promise.all(entries.map((entry) => store.enter(entry, true)))
+      expect(places.every((place) => place?.ahead === 0)).toBe(true)
+      await Promise.all(entries.map((entry) => store.leave(entry)))
+    }
+    // Connections are made, and statements prepared, from then on.
+    await visit('first')
+    expect(await spent(() => visit('second'))).toBe(4)
+    expect(await spent(() => visit('second'))).toBe(4)
+    await store.close()
   })
 
   test('contended, strict, by 4 clients with 10 contenders each: at most 3 statements a hand-over', async () => {
@@ -76,14 +96,7 @@ export function economyCases({ url, driver, statements }: Counted): void {
   test('1 200 places that are renewed in one turn are one statement', async () => {
     const store = driver()
     await store.setup?.()
-    const entries = Array.from({ length: 1_200 }, (_, i) => ({
-      line: `held ${i}`,
-      id: randomBytes(16).toString('hex'),
-      weight: 1,
-      capacity: 1,
-      ttlMs: 600_000,
-      data: '{}',
-    }))
+    const entries = Array.from({ length: 1_200 }, (_, i) => entryOf(`held ${i}`))
     for (let i = 0; i < entries.length; i += 100) {
       await Promise.all(entries.slice(i, i + 100).map((entry) => store.enter(entry, true)))
     }

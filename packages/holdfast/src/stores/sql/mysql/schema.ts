@@ -7,6 +7,7 @@ import {
   BREAK,
   ENTER,
   GROW,
+  JOINED,
   LEAVE,
   LOCK,
   LOOK,
@@ -26,9 +27,9 @@ import type { MysqlSession } from './session.ts'
  * stay where they are: processes that have not been replaced yet go on with them. Tables may only change in ways that
  * they can live with.
  */
-export const SCHEMA_VERSION = 3
+export const SCHEMA_VERSION = 4
 
-const PROCEDURES = [STEP, ENTER, LEAVE, TOUCH, REWEIGH, BREAK, SWAP, TAKE, SWEEP, LOOK, BELL, LOCK, GROW]
+const PROCEDURES = [STEP, ENTER, LEAVE, JOINED, TOUCH, REWEIGH, BREAK, SWAP, TAKE, SWEEP, LOOK, BELL, LOCK, GROW]
 
 /** The tables, which may be made again and again; then what may not be made anew while somebody uses it. */
 function statements(names: Names): { readonly tables: string[]; readonly rest: string[] } {

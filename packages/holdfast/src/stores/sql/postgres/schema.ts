@@ -5,6 +5,7 @@ import type { Names } from './names.ts'
 import {
   BREAK,
   ENTER,
+  JOINED,
   LEAVE,
   REWEIGH,
   SCHEMA,
@@ -24,9 +25,9 @@ import type { PostgresSession } from './session.ts'
  * stay where they are: processes that have not been replaced yet go on with them. Tables may only change in ways that
  * they can live with.
  */
-export const SCHEMA_VERSION = 4
+export const SCHEMA_VERSION = 5
 
-const FUNCTIONS = [STEP, ENTER, LEAVE, TOUCH, SEVERAL, REWEIGH, BREAK, SWAP, TAKE, SWEEP, WATCH]
+const FUNCTIONS = [STEP, ENTER, LEAVE, JOINED, TOUCH, SEVERAL, REWEIGH, BREAK, SWAP, TAKE, SWEEP, WATCH]
 
 /** Everything `setup()` would run, for people and their own migrations. */
 export function migration(names: Names): string {

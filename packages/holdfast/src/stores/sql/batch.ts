@@ -1,0 +1,86 @@
+/**
+ * Calls of one turn of the event loop, sent as one statement. A commit and a round trip cost far more than the one row
+ * that a call changes, and those who are answered together go on together: 256 tasks that each lock a name of their own
+ * are served by two statements at a time. Nobody waits for company: a call that has none is sent as it always was.
+ */
+import { StoreError, StoreUnreachableError } from '../../contract/errors.ts'
+import type { Entry } from '../../contract/driver.ts'
+
+/** What a call was answered; null: it changed nothing, and has to be made the long way. */
+export type Answer = string | null
+
+export interface BatchParts {
+  readonly traffic: Traffic
+  /** Makes one call by itself. */
+  readonly alone: (entry: Entry) => Promise<Answer>
+  /** Makes several calls in one statement: all of them are carried out, or none. One answer each, in their order. */
+  readonly together: (entries: readonly Entry[]) => Promise<readonly Answer[]>
+}
+
+interface Call {
+  readonly entry: Entry
+  resolve(answer: Answer | Promise<Answer>): void
+  reject(error: unknown): void
+}
+
+/** Statements of several calls that are on their way, of all kinds. */
+export interface Traffic {
+  statements: number
+}
+
+/** In one statement, at most. */
+const CALLS_MAX = 128
+/**
+ * A turn with many calls makes two statements while none is on its way: with one alone the client would wait for the
+ * server and the server for the client, one processor at a time. From then on there are two that take turns. They are
+ * not halved again, or they would all end up as small as can be.
+ */
+const HALF_MIN = 32
+
+export class CallBatch {
+  readonly #parts: BatchParts
+  readonly #end = (): void => this.#send()
+  #calls: Call[] = []
+
+  constructor(parts: BatchParts) {
+    this.#parts = parts
+  }
+
+  ask(entry: Entry): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      // After all that follows from the last answer has run, and before anything new is read.
+      if (this.#calls.push({ entry, resolve, reject }) === 1) process.nextTick(this.#end)
+    })
+  }
+
+  #send(): void {
+    const calls = this.#calls
+    this.#calls = []
+    const half = Math.ceil(calls.length / 2)
+    const halves = half >= HALF_MIN && this.#parts.traffic.statements === 0
+    const most = Math.min(CALLS_MAX, halves ? half : calls.length)
+    for (let at = 0; at < calls.length; at += most) void this.#sendSome(calls.slice(at, at + most))
+  }
+
+  async #sendSome(calls: readonly Call[]): Promise<void> {
+    if (calls.length === 1) {
+      this.#sendAlone(calls)
+      return
+    }
+    const { traffic, together } = this.#parts
+    traffic.statements++
+    try {
+      const answers = await together(calls.map(({ entry }) => entry)).finally(() => traffic.statements--)
+      for (const [i, { resolve }] of calls.entries()) resolve(answers[i] ?? null)
+    } catch (error) {
+      // The server has refused one of them, and with it all: nothing was carried out. Each asks for itself, and is told
+      // its own reason. Without an answer each is in doubt, as it would be alone, and is asked again with the same id.
+      if (error instanceof StoreError && !(error instanceof StoreUnreachableError)) this.#sendAlone(calls)
+      else for (const { reject } of calls) reject(error)
+    }
+  }
+
+  #sendAlone(calls: readonly Call[]): void {
+    for (const { entry, resolve } of calls) resolve(this.#parts.alone(entry))
+  }
+}

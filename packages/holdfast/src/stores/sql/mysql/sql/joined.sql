@@ -1,0 +1,96 @@
+-- The short ways of join_v4 and leave_v4 for several lines in one step (decision 021). Who gets no answer asks by itself.
+--   Lines that are there are never waited for: one that somebody has locked is left out, and nobody else is held up. A new line may
+--   have to be waited for, while another session makes it, too: in the order of names, so that no two wait for each other in a circle.
+
+-- enter_joined_v4(batch) -> `i:token;` for each line that was free, i from 1.
+--   batch: JSON array of [line, id, weight, capacity, ttl, data], line and id hex; each line once.
+CREATE PROCEDURE @enter_joined_v4(p_batch MEDIUMBLOB)
+SQL SECURITY INVOKER
+BEGIN
+  DECLARE v_now BIGINT DEFAULT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6));
+  DECLARE v_out MEDIUMTEXT DEFAULT '';
+  DECLARE v_over TINYINT DEFAULT 0;
+  DECLARE v_i INT;
+  DECLARE v_line VARBINARY(513);
+  DECLARE v_id BINARY(16);
+  DECLARE v_weight BIGINT;
+  DECLARE v_capacity BIGINT;
+  DECLARE v_ttl BIGINT;
+  DECLARE v_data TEXT CHARACTER SET utf8mb4;
+  DECLARE v_last BIGINT;
+  DECLARE c CURSOR FOR SELECT t.i, UNHEX(t.line), UNHEX(t.id), t.weight, t.capacity, t.ttl, t.data FROM JSON_TABLE(CONVERT(p_batch USING utf8mb4), '$[*]' COLUMNS (
+      i FOR ORDINALITY, line VARCHAR(1026) CHARACTER SET ascii PATH '$[0]', id VARCHAR(32) CHARACTER SET ascii PATH '$[1]',
+      weight BIGINT PATH '$[2]', capacity BIGINT PATH '$[3]', ttl BIGINT PATH '$[4]', data VARCHAR(4097) CHARACTER SET utf8mb4 PATH '$[5]'
+    )) t ORDER BY t.line;
+  DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_over = 1;
+  -- Another session has made the line meanwhile.
+  DECLARE CONTINUE HANDLER FOR 1062 SET v_last = NULL;
+  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  START TRANSACTION;
+  OPEN c;
+  walk: LOOP
+    SET v_over = 0;
+    FETCH c INTO v_i, v_line, v_id, v_weight, v_capacity, v_ttl, v_data;
+    IF v_over THEN LEAVE walk; END IF;
+    -- A text that is too long is cut off by JSON_TABLE, a number is NULL: both are refused where they are asked for by themselves.
+    IF COALESCE(LENGTH(v_line) > 512 OR CHAR_LENGTH(v_data) > 4096 OR v_id IS NULL OR v_weight + v_capacity + v_ttl IS NULL, 1) THEN
+      ITERATE walk;
+    END IF;
+    SET v_last = NULL;
+    SELECT last INTO v_last FROM @line WHERE name = v_line AND places = 0 AND solo_id IS NULL AND dead_until <= v_now FOR UPDATE SKIP LOCKED;
+    IF v_last IS NOT NULL THEN
+      SET v_last = GREATEST(v_last + 1, v_now);
+      UPDATE @line SET last = v_last, capacity = v_capacity, changes = changes + 1, solo_id = v_id, solo_weight = v_weight,
+        solo_ttl = v_ttl, solo_lapse = v_now + v_ttl, solo_at = v_now, solo_data = v_data WHERE name = v_line;
+      SET v_out = CONCAT(v_out, v_i, ':', v_last, ';');
+      ITERATE walk;
+    END IF;
+    -- A line that is being swept is still there for this read, and is left to enter_v4: its floor may be newer than what is read here.
+    SELECT last INTO v_last FROM @line WHERE name = v_line;
+    IF v_last IS NOT NULL THEN ITERATE walk; END IF;
+    SELECT GREATEST(floor + 1, v_now) INTO v_last FROM @meta WHERE one = 1;
+    INSERT INTO @line (name, capacity, last, changes, solo_id, solo_weight, solo_ttl, solo_lapse, solo_at, solo_data)
+    VALUES (v_line, v_capacity, v_last, 1, v_id, v_weight, v_ttl, v_now + v_ttl, v_now, v_data);
+    IF v_last IS NOT NULL THEN SET v_out = CONCAT(v_out, v_i, ':', v_last, ';'); END IF;
+  END LOOP;
+  CLOSE c;
+  COMMIT;
+  SELECT v_out AS answers;
+END
+;;
+-- leave_joined_v4(batch) -> `i:1;` for each place that stood alone and is gone, i from 1. batch: JSON array of [line, id], both hex.
+CREATE PROCEDURE @leave_joined_v4(p_batch MEDIUMTEXT CHARACTER SET utf8mb4)
+SQL SECURITY INVOKER
+BEGIN
+  DECLARE v_out MEDIUMTEXT DEFAULT '';
+  DECLARE v_over TINYINT DEFAULT 0;
+  DECLARE v_i INT;
+  DECLARE v_line VARBINARY(513);
+  DECLARE v_id BINARY(16);
+  DECLARE v_name VARBINARY(512);
+  DECLARE c CURSOR FOR SELECT t.i, UNHEX(t.line), UNHEX(t.id) FROM JSON_TABLE(p_batch, '$[*]' COLUMNS (
+      i FOR ORDINALITY, line VARCHAR(1026) CHARACTER SET ascii PATH '$[0]', id VARCHAR(32) CHARACTER SET ascii PATH '$[1]'
+    )) t;
+  DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_over = 1;
+  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  START TRANSACTION;
+  OPEN c;
+  walk: LOOP
+    SET v_over = 0;
+    FETCH c INTO v_i, v_line, v_id;
+    IF v_over THEN LEAVE walk; END IF;
+    SET v_name = NULL;
+    SELECT name INTO v_name FROM @line WHERE name = v_line AND solo_id = v_id FOR UPDATE SKIP LOCKED;
+    IF v_name IS NULL THEN ITERATE walk; END IF;
+    UPDATE @line SET solo_id = NULL, solo_data = NULL, changes = changes + 1 WHERE name = v_line;
+    SET v_out = CONCAT(v_out, v_i, ':1;');
+  END LOOP;
+  CLOSE c;
+  COMMIT;
+  SELECT v_out AS answers;
+END
+;;
