@@ -53,6 +53,8 @@ await made.write({
     },
   ],
   minifyInternalExports: true,
+  // Else each file also names all files of those that it names: of use where files are fetched one by one.
+  hoistTransitiveImports: false,
 })
 for (const name of Object.keys(entries)) writeFileSync(`${DIST}/${name}.js`, moduleOf(name))
 

@@ -34,7 +34,8 @@ for (const part of PARTS) {
 function generated(folders) {
   const lines = folders.flatMap((folder) => {
     const names = readdirSync(folder).toSorted()
-    const texts = named(new Map(names.map((name) => [name, readFileSync(join(folder, name), 'utf8')])))
+    const written = new Map(names.map((name) => [name, readFileSync(join(folder, name), 'utf8')]))
+    const texts = folder.endsWith('lua') ? shortened(named(written)) : named(written)
     const included = new Set([...texts.values()].flatMap((text) => [...text.matchAll(INCLUDE)].map((m) => m[1])))
     return inOrder([...texts.keys()], texts).map((name) => {
       const visibility = included.has(name) ? '' : 'export '
@@ -61,6 +62,24 @@ function named(texts) {
   return new Map(
     scripts.map(([file, text]) => [file, text.replace(/\b[A-Z][A-Z_]+\b/g, (word) => values.get(word) ?? word)]),
   )
+}
+
+/**
+ * The scripts of a folder with short names for their local functions and variables: the texts are a quarter of a bundle
+ * that has one store. A name that is also a field of a table, or stands in a text, stays.
+ * @param {ReadonlyMap<string, string>} texts
+ */
+function shortened(texts) {
+  const code = [...texts.values()].flatMap((text) => text.split('\n').filter((line) => !COMMENT.test(line))).join('\n')
+  const locals = [...code.matchAll(/\blocal (?:function (\w+)|([\w, ]+?) *(?:=|$))/gm)]
+  const names = new Set(locals.flatMap(([, one, several]) => one ?? several.split(', ')))
+  const kept = new Set([...code.matchAll(/\.(\w+)|[{,]\s*(\w+) = /g)].flatMap(([, field, key]) => [field, key]))
+  for (const [quote] of code.matchAll(/'[^']*'|"[^"]*"/g)) for (const word of quote.match(/\w+/g) ?? []) kept.add(word)
+  const long = [...names].filter((name) => name.length > 3 && !kept.has(name)).toSorted()
+  const short = new Map(long.map((name, i) => [name, `_${i.toString(36)}`]))
+  const shorten = (/** @type {string} */ text) => text.replace(/\b[A-Za-z_]\w*\b/g, (word) => short.get(word) ?? word)
+  const line = (/** @type {string} */ text) => (text.startsWith('--@include ') ? text : shorten(text))
+  return new Map([...texts].map(([file, text]) => [file, text.split('\n').map(line).join('\n')]))
 }
 
 /**
@@ -94,9 +113,20 @@ function quoted(name, texts) {
     .map((line) => {
       const other = line.match(/^--@include (\S+)$/)?.[1]
       if (other !== undefined) return `\${${constant(other)}}`
-      return COMMENT.test(line) ? '' : `${line.trim().replace(/[\\`]|\$\{/g, '\\$&')}\n`
+      if (COMMENT.test(line)) return ''
+      const short = name.endsWith('.lua') ? withoutBlanks(line.trim()) : line.trim()
+      return `${short.replace(/[\\`]|\$\{/g, '\\$&')}\n`
     })
   return `\`${lines.join('')}\``
+}
+
+/**
+ * A line of Lua without the blanks around signs, outside its texts. Not around `..`, which would become a part of a
+ * number before it, nor around `-`, which may stand before another one and would begin a comment.
+ * @param {string} line
+ */
+function withoutBlanks(line) {
+  return line.replace(/'[^']*'|"[^"]*"|\s*(==|~=|<=|>=|[=,+*<>(){}])\s*/g, (all, sign) => sign ?? all)
 }
 
 /** @param {string} name */

@@ -63,50 +63,58 @@ export class Lease {
 
   /** Whether heartbeats keep the place; a fixed lease has none. */
   get renewed(): boolean {
-    return (this.#marks & RENEWED) !== 0
+    return this.#is(RENEWED)
   }
   set renewed(on: boolean) {
-    this.#marks = on ? this.#marks | RENEWED : this.#marks & ~RENEWED
+    this.#mark(RENEWED, on)
   }
 
   /** Whether a caller waits for the place, so that the process must not end. */
   get awaited(): boolean {
-    return (this.#marks & AWAITED) !== 0
+    return this.#is(AWAITED)
   }
   set awaited(on: boolean) {
-    this.#marks = on ? this.#marks | AWAITED : this.#marks & ~AWAITED
+    this.#mark(AWAITED, on)
   }
 
   /** Whether somebody else may wait for the lock. Nobody does only if the store says so. */
   get wanted(): boolean {
-    return (this.#marks & WANTED) !== 0
+    return this.#is(WANTED)
   }
   set wanted(on: boolean) {
-    this.#marks = on ? this.#marks | WANTED : this.#marks & ~WANTED
+    this.#mark(WANTED, on)
   }
 
   /** A request to enter got no answer: the request may still be on its way, and arrive after the place was left. */
   get doubted(): boolean {
-    return (this.#marks & DOUBTED) !== 0
+    return this.#is(DOUBTED)
   }
   set doubted(on: boolean) {
-    this.#marks = on ? this.#marks | DOUBTED : this.#marks & ~DOUBTED
+    this.#mark(DOUBTED, on)
   }
 
   /** A touch is under way. */
   get busy(): boolean {
-    return (this.#marks & BUSY) !== 0
+    return this.#is(BUSY)
   }
   set busy(on: boolean) {
-    this.#marks = on ? this.#marks | BUSY : this.#marks & ~BUSY
+    this.#mark(BUSY, on)
   }
 
   /** Something changed while a touch was under way: the answer may be older than the change. */
   get again(): boolean {
-    return (this.#marks & AGAIN) !== 0
+    return this.#is(AGAIN)
   }
   set again(on: boolean) {
-    this.#marks = on ? this.#marks | AGAIN : this.#marks & ~AGAIN
+    this.#mark(AGAIN, on)
+  }
+
+  #is(mark: number): boolean {
+    return (this.#marks & mark) !== 0
+  }
+
+  #mark(mark: number, on: boolean): void {
+    this.#marks = on ? this.#marks | mark : this.#marks & ~mark
   }
 
   /** Why it was given up before its deadline, if it was: by the thread that renews, or because its work is dead. */
