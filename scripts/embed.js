@@ -35,7 +35,9 @@ function generated(folders) {
   const lines = folders.flatMap((folder) => {
     const names = readdirSync(folder).toSorted()
     const written = new Map(names.map((name) => [name, readFileSync(join(folder, name), 'utf8')]))
-    const texts = folder.endsWith('lua') ? shortened(named(written)) : named(written)
+    // Those of the fence are for scripts of the user, which use their names.
+    const isOurs = folder.endsWith('lua') && !folder.includes('fence')
+    const texts = isOurs ? shortened(named(written)) : named(written)
     const included = new Set([...texts.values()].flatMap((text) => [...text.matchAll(INCLUDE)].map((m) => m[1])))
     return inOrder([...texts.keys()], texts).map((name) => {
       const visibility = included.has(name) ? '' : 'export '
