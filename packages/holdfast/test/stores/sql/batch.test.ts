@@ -33,6 +33,14 @@ describe('calls of one turn', () => {
     expect(sent).toEqual(['a', 'b+c+d'])
   })
 
+  test('after one caller alone for long, a crowd is joined all the same, but for its first', async () => {
+    const { sent, ask } = recorded(names)
+    for (let i = 0; i < 40; i++) await ask('a')
+    expect(await Promise.all(['b', 'c', 'd'].map(ask))).toEqual(['b', 'c', 'd'])
+    expect(await Promise.all(['e', 'f'].map(ask))).toEqual(['e', 'f'])
+    expect(sent.slice(40)).toEqual(['b', 'c+d', 'e+f'])
+  })
+
   test('many are two statements of half the size, and none has more than 128', async () => {
     for (const [calls, sizes] of [
       [62, [62]],
