@@ -61,6 +61,16 @@ describe('what may happen is explained', () => {
     expect(found(story(11).hold('c2', 12, { token: 2_048, to: 20 }))).toHaveLength(1)
   })
 
+  test('a reader that is told to wait behind one that reads and waits to write', () => {
+    const story = new Story(RW)
+      .hold('c1', 0, { ...UPGRADEABLE, token: 1_024, to: 50 })
+      .hold('c2', 1, { ...READER, token: 2_048, to: 10 })
+      .hold('c1', 11, { ...WRITER, asked: 5, over: 0, token: 1_025, to: 20 })
+      .hold('c3', 20.1, { ...READER, asked: 6, token: 3_072, to: 30 })
+      .queued('c3', 7, 'm', false)
+    expect(found(story)).toEqual([])
+  })
+
   test('who is refused, or told to wait, while somebody is inside', () => {
     const story = new Story().hold('c1', 0, { token: 1_024, to: 100 }).queued('c2', 50).ask('c2', 40, 'fail', ONCE)
     expect(found(story)).toEqual([])

@@ -18,8 +18,10 @@ const GHOST_MS = 5_000
 export function refusals(trial: Trial, line: LineTrial): Refusal[] {
   // Where votes are counted, or whoever comes first is served, two that ask at once may both be refused.
   if (!trial.run.fair) return []
-  const visits = trial.visits.filter(({ ask }) => ask.line === line.spec.name && ask.over === undefined)
-  const presence = new Presence(trial, line, visits)
+  const here = trial.visits.filter(({ ask }) => ask.line === line.spec.name)
+  const visits = here.filter(({ ask }) => ask.over === undefined)
+  // Also who reads and waits to write: no reader that comes later is let in before it.
+  const presence = new Presence(trial, line, here)
   const isFull = (from: Micros, to: Micros): boolean => presence.weight(from, to) > line.spec.capacity
   const found: Refusal[] = []
   for (const visit of visits) {
@@ -69,6 +71,7 @@ class Presence {
     this.#froms = new Sums(spans.map(({ from, weight }) => [from, weight]))
     this.#tos = new Sums(spans.map(({ to, weight }) => [to, weight]))
     for (const { ask, answeredAt } of visits) {
+      if (ask.over !== undefined) continue
       const span = { from: ask.t, to: answeredAt ?? Number.POSITIVE_INFINITY }
       const list = this.#asks.get(ask.p)
       if (list === undefined) this.#asks.set(ask.p, [span])
