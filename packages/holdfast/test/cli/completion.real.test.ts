@@ -63,7 +63,9 @@ describe('bash', () => {
 
   it('does so in a terminal, on Tab', async () => {
     window.open({ FOLDER: terminal.folder })
-    window.line('source "$FOLDER/bash"; clear')
+    window.line('source "$FOLDER/bash"; clear; echo ready')
+    // What is typed before the shell reads its keys itself is echoed by the terminal, and Tab is a blank.
+    await window.shows(/^ready\n\$/m)
     window.type('holdfast dead')
     window.press('Tab')
     await window.shows(/^\$ holdfast deadlocks/m)
@@ -76,7 +78,8 @@ describe('bash', () => {
 describe('zsh', () => {
   it('completes commands, options, words of an operand, and programs, on Tab', async () => {
     window.open({ FOLDER: terminal.folder, HOME: terminal.folder }, 'zsh -f -i')
-    window.line('PS1="$ "; autoload -Uz compinit; compinit -u -D; source "$FOLDER/zsh"; cd "$FOLDER"; clear')
+    window.line('PS1="$ "; autoload -Uz compinit; compinit -u -D; source "$FOLDER/zsh"; cd "$FOLDER"; clear; echo ready')
+    await window.shows(/^ready\n\$/m)
     const completes = async (typed: string, seen: RegExp): Promise<void> => {
       window.press('C-u')
       window.type(typed)
