@@ -78,7 +78,8 @@ describe('bash', () => {
 describe('zsh', () => {
   it('completes commands, options, words of an operand, and programs, on Tab', async () => {
     window.open({ FOLDER: terminal.folder, HOME: terminal.folder }, 'zsh -f -i')
-    window.line('PS1="$ "; autoload -Uz compinit; compinit -u -D; source "$FOLDER/zsh"; cd "$FOLDER"; clear; echo ready')
+    window.line('PS1="$ "; autoload -Uz compinit; compinit -u -D; source "$FOLDER/zsh"')
+    window.line('cd "$FOLDER"; clear; echo ready')
     await window.shows(/^ready\n\$/m)
     const completes = async (typed: string, seen: RegExp): Promise<void> => {
       window.press('C-u')
