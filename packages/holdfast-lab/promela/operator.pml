@@ -38,7 +38,7 @@ inline restart(s, copy_) {
   printf("@restart %d copy %d\n", s, copy_)
 }
 
-active proctype Restarts() {
+proctype Restarts() {
 end:
   do
   :: d_step { may_restart(0) -> restart(0, COPY) }
@@ -117,7 +117,7 @@ inline decide() {
   printf("@decided epoch %d\n", decided)
 }
 
-active proctype Operator() {
+proctype Operator() {
 end:
   do
   :: d_step { is_wanted && may_decide -> decide() }

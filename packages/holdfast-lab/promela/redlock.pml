@@ -15,6 +15,10 @@
 #include "time.pml"
 #include "operator.pml"
 
+/*
+ * The clock and the operator start after the set-up, in one step with the clients: an operator that ran before it took
+ * the servers of the first epoch for strangers, and no real deployment begins like that.
+ */
 init {
   d_step {
     for (a : 0 .. SERVERS - 1) {
@@ -34,6 +38,15 @@ init {
     run Member(1);
 #if CLIENTS > 2
     run Member(2);
+#endif
+#if TICKS > 0
+    run Clock();
+#endif
+#if RESTARTS > 0
+    run Restarts();
+#endif
+#if ADDS + REPLACES > 0
+    run Operator();
 #endif
   }
 }

@@ -33,7 +33,7 @@ inline tick() {
 }
 
 #if TICKS > 0
-active proctype Clock() {
+proctype Clock() {
 end:
   do
 #ifdef CALM
