@@ -98,16 +98,20 @@ const given = Number(process.env['HOLDFAST_SEED'] ?? randomBytes(2).readUInt16LE
 /** A walk that once began with the operator, before the servers of the first epoch were set up. */
 const EARLY_OPERATOR = 34_357
 
-test.for([EARLY_OPERATOR, given])('50 random schedules get the same answers on real servers (HOLDFAST_SEED=%d)', {
-  timeout: 600_000,
-}, async (seed) => {
-  let answers = 0
-  for (let n = 0; n < 50; n++) {
-    const of = WALKS[n % WALKS.length] as Configuration
-    const lines = await simulate(of, seed + n)
-    const difference = await new Replay(machines, of).run(lines)
-    expect(difference, `HOLDFAST_SEED=${seed}, schedule ${n} of ${of.name}:\n${lines.join('\n')}`).toBe(null)
-    answers += lines.filter((line) => line.includes(' -> ')).length
-  }
-  expect(answers).toBeGreaterThan(500)
-})
+test.for([EARLY_OPERATOR, given])(
+  '50 random schedules get the same answers on real servers (HOLDFAST_SEED=%d)',
+  {
+    timeout: 600_000,
+  },
+  async (seed) => {
+    let answers = 0
+    for (let n = 0; n < 50; n++) {
+      const of = WALKS[n % WALKS.length] as Configuration
+      const lines = await simulate(of, seed + n)
+      const difference = await new Replay(machines, of).run(lines)
+      expect(difference, `HOLDFAST_SEED=${seed}, schedule ${n} of ${of.name}:\n${lines.join('\n')}`).toBe(null)
+      answers += lines.filter((line) => line.includes(' -> ')).length
+    }
+    expect(answers).toBeGreaterThan(500)
+  },
+)
