@@ -1,7 +1,7 @@
 /** What the caller of `acquire` gets: a view of a hold that can be released once. */
 import type { Credential } from './credential.ts'
 import { diagnostics } from '../contract/events.ts'
-import { LockLostError, NotHeldError } from '../contract/errors.ts'
+import { type ClosedError, LockLostError, NotHeldError } from '../contract/errors.ts'
 import type { Held, HoldState } from './held.ts'
 import type { Hold } from './hold.ts'
 import type { Spec } from '../acquire/spec.ts'
@@ -13,6 +13,8 @@ class Extras {
   wanted: AbortController | null = null
   onReleased: (() => void) | null = null
   sinceMs: number | null = null
+  /** The instance was closed while this handle held. */
+  closed: ClosedError | null = null
 }
 
 export class Handle implements Held {
@@ -84,8 +86,8 @@ export class Handle implements Held {
   get signal(): AbortSignal {
     if (this.#controller === null) {
       this.#controller = new AbortController()
-      const loss = this.state === 'lost' ? this.#hold.loss : null
-      if (loss !== null) this.#controller.abort(loss)
+      const reason = this.state === 'lost' ? this.#hold.loss : (this.#extras?.closed ?? null)
+      if (reason !== null) this.#controller.abort(reason)
     }
     return this.#controller.signal
   }
@@ -124,7 +126,7 @@ export class Handle implements Held {
   async export(): Promise<string> {
     this.assertHeld()
     const text = this.#hold.handOn()
-    if (!this.#hold.live) this.closed()
+    if (!this.#hold.live) this.gone()
     return text
   }
 
@@ -144,8 +146,15 @@ export class Handle implements Held {
     this.#extras?.onReleased?.()
   }
 
-  /** The instance was closed: as if released, since close gives the place back. */
-  closed(): void {
+  /** The instance was closed, which releases the lock: work that goes on learns it from the signal. */
+  closed(error: ClosedError): void {
+    this.#more.closed = error
+    this.#controller?.abort(error)
+    this.gone()
+  }
+
+  /** Another process has the hold now, or the instance was closed: as if released. */
+  gone(): void {
     this.#released = true
     this.#releasing ??= Promise.resolve(true)
     this.tell('released')

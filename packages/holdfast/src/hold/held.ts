@@ -8,7 +8,10 @@ export interface Held extends AsyncDisposable {
   readonly name: string
   /** The fencing token: larger than that of every earlier exclusive hold of the line. Give it to what you protect. */
   readonly token: bigint
-  /** Aborts when the hold is lost (not when it is released), with the LockLostError as reason. Made when asked for. */
+  /**
+   * Aborts when the lock is lost, with the LockLostError as reason, and when `hf.close()` releases the lock while its
+   * work still runs, with a ClosedError. A release of yours does not abort the signal. Made when asked for.
+   */
   readonly signal: AbortSignal
   /**
    * Aborts when somebody else waits for the lock: let go soon, if you can. Made when asked for; from then on the store

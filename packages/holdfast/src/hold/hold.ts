@@ -288,7 +288,8 @@ export class Hold implements LeaseListener {
   close(): void {
     this.#end()
     for (const holder of this.#holders()) this.#tellReleased(holder)
-    for (const handle of this.#handles()) handle.closed()
+    const error = this.#core.closedError()
+    for (const handle of this.#handles()) handle.closed(error)
   }
 
   placed(place?: Place): void {

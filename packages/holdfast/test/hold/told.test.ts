@@ -63,3 +63,30 @@ test('an async onState that rejects is told by diagnostics, and harms nobody', a
   expect(failures).toContain(fault)
   await hf.close()
 })
+
+test('close() tells work that still runs: its signal aborts, also one that is asked for afterwards', async () => {
+  const hf = await holdfast(memory())
+  const heard = await hf.mutex('heard').acquire()
+  const late = await hf.mutex('late').acquire()
+  const mine = await hf.mutex('mine').acquire()
+  const { signal } = heard
+  const released = mine.signal
+  await mine.release()
+  await hf.close()
+  expect(signal.reason).toMatchObject({ code: 'HF_CLOSED' })
+  expect(late.signal.reason).toMatchObject({ code: 'HF_CLOSED' })
+  expect([heard.state, late.state]).toEqual(['released', 'released'])
+  expect(released.aborted).toBe(false)
+})
+
+test('close() ends the work of an elected leader', async () => {
+  const hf = await holdfast(memory())
+  const heard = await new Promise((resolve, reject) => {
+    const run = hf.election('leader').run(async (_held, signal) => {
+      signal.addEventListener('abort', () => resolve(signal.reason))
+      await hf.close()
+    })
+    run.catch(reject)
+  })
+  expect(heard).toMatchObject({ code: 'HF_CLOSED' })
+})
