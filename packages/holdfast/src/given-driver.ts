@@ -12,7 +12,7 @@ export function checkDriver(driver: Driver, options: HoldfastOptions): Driver {
   if (!isDriver(driver)) {
     throw new UsageError(
       `holdfast/core needs a driver, such as ioredis(client) of holdfast/ioredis; given ${seen(driver)}. ` +
-        'Pass URLs and clients to holdfast() of 'holdfast' instead',
+        'Pass URLs and clients to holdfast() of the entry holdfast',
     )
   }
   checkForDriver(options)
