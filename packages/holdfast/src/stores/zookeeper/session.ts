@@ -77,10 +77,7 @@ export class PlaceSession {
     return this.entering === 0 && this.#ownPlaces.size === 0 && this.#cleanup.isIdle
   }
 
-  /**
-   * Waits a moment for a server. A try that waited for a whole time-out would take the outage for a lock held by
-   * others.
-   */
+  /** Waits a moment for a server. After a whole time-out a try would take the outage for a lock held by others. */
   async ready(): Promise<void> {
     if (this.client.state !== 'authFailed') {
       await this.client.connect({ timeoutMs: READY_MS })
@@ -134,9 +131,8 @@ export class PlaceSession {
     if (this.client.state !== 'connected') {
       throw new StoreUnreachableError(`no ZooKeeper server answers for the session: it is ${this.client.state}`)
     }
-    // A place that was woken just now looks at what the event has shown, however far behind its server is. A recent
-    // answer of the leader proves that the session lives; otherwise this request asks the leader. A follower's own
-    // answer proves nothing.
+    // A woken place looks at what the event has shown, however far behind its server is. A recent answer of the leader
+    // proves that the session lives; without one, ask the leader. A follower's own answer proves nothing.
     const proven = ownPlaces.every(({ woken }) => woken) ? this.#heartbeat.justAnswered(asked) : null
     const synced = proven === null ? this.client.sync('/') : null
     // For these places the event itself says that nobody is ahead, so nothing is asked. Who is behind is not known.
@@ -160,9 +156,7 @@ export class PlaceSession {
     )
   }
 
-  /**
-   * Changes the weight of a place, unless a later change of mind overtook the request; then returns where it stands.
-   */
+  /** Changes the weight of a place, unless a later change of mind was faster; then returns where it stands. */
   async reweigh(standing: OwnPlace, weight: number, turn: number, asked: Instant): Promise<Place | null> {
     if (turn > standing.turn) Object.assign(standing, { turn, weight, isWeighed: false })
     await this.#reweighing.settle(standing)
@@ -183,8 +177,7 @@ export class PlaceSession {
     standing.state = 'leaving'
     const wasWatched = standing.ownWatch !== null
     this.#release(standing)
-    // Otherwise the server would notify us of our own leaving. This goes out in one write with the delete, and before
-    // it.
+    // Or the server would notify us of our own leaving. This goes out in one write with the delete, and before it.
     if (wasWatched) this.#blocking.unwatchOwn(standing.path)
     try {
       await this.#cleanup.remove(standing)
@@ -250,10 +243,7 @@ export class PlaceSession {
     throw capacityError(entry, capacity)
   }
 
-  /**
-   * If a node that nobody can read stands beside the place, the place goes without a trace, and its owner gets an
-   * error.
-   */
+  /** If an unreadable node stands beside the place, the place goes without a trace, and its owner gets an error. */
   async #refuseStrangers(standing: OwnPlace, names: readonly string[]): Promise<void> {
     const { entry, linePath } = standing
     const stranger = await strangerAmong(this.client, this.#around.layout, linePath, names)
@@ -329,8 +319,7 @@ export class PlaceSession {
       this.#lapse(standing)
       return
     }
-    // A waiter learns its turn from an event, and does not look whether its own node still exists. So it is also told
-    // when a person deletes that node.
+    // A waiter learns its turn from an event, without a look at its own node. So it must hear when a person deletes it.
     const isDue = standing.granted || standing.isVisited
     if ((standing.granted || isWhole(standing.entry)) && isDue && standing.ownWatch === null)
       void this.#watchOwn(standing)
@@ -394,8 +383,7 @@ export class PlaceSession {
       const isUnanswered = standing.state === 'entering' || standing.state === 'unknown'
       this.#end(standing, isUnanswered ? 'unanswered' : 'lapsed')
       this.#around.wake(standing.entry.id)
-      // By our own clock the place is over. The servers may keep its node for a while, and the next in line need not
-      // wait.
+      // By our own clock the place is over. Servers may keep its node for a while, and the next in line need not wait.
       this.#cleanup.reap(standing)
     }
   }
