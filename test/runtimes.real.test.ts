@@ -60,5 +60,5 @@ test('Bun on Redis: processes that contend, are killed, stopped and blocked', as
 
 test('Bun on SQLite: refused by name, since two would hold one lock there', async () => {
   const { refused } = await conform('sqlite', JSON.stringify({ path: join(folder, 'locks.db') }))
-  expect(refused).toMatch(/^SQLite locks can't be kept on Bun \d.*Node.*another store/)
+  expect(refused).toMatch(/^SQLite locks don't work on Bun \d.*Node.*another store/)
 })

@@ -1,7 +1,7 @@
 /**
- * Who may ask what. A page of another site can make a browser send requests to loopback, and a name that it owns can
- * be pointed to 127.0.0.1 (DNS rebinding). So the names under which the console is called are a list, whatever a
- * request's origin is must be the console itself, and no cookie exists that a browser could send along by itself.
+ * Who may ask what. A page of another site can make a browser send requests to loopback, and the owner of a name can
+ * point the name to 127.0.0.1 (DNS rebinding). So the console answers only under listed names, a request whose origin
+ * is not the console is refused, and there is no cookie that a browser could send along by itself.
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
@@ -12,7 +12,7 @@ export interface Refusal {
   readonly error: string
 }
 
-/** The name without a port, in lower case; IPv6 in brackets. '' when it is none. */
+/** The name without a port, in lower case; IPv6 in brackets. '' if there is no valid name. */
 export function hostnameOf(host: string | undefined): string {
   return /^(\[[0-9a-f:.]+\]|[^:/@\s[\]]+)(:\d{1,5})?$/i.exec(host ?? '')?.[1]?.toLowerCase() ?? ''
 }
@@ -29,7 +29,7 @@ export function refuseForeign(req: IncomingMessage, hosts: readonly string[], is
   if (origin !== undefined && hostOf(origin) !== host?.toLowerCase()) {
     return { status: 403, error: 'The request comes from another site.' }
   }
-  // A link to the page may stand anywhere; what the page asks for comes from the page.
+  // Any site may link to the page, but only the page itself may ask for its data.
   if (!isPage && site !== undefined && site !== 'same-origin' && site !== 'none') {
     return { status: 403, error: 'The request comes from another site.' }
   }

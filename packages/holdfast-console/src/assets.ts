@@ -1,4 +1,4 @@
-/** The page: three files that the build has put beside this one. */
+/** The page: three files that the build puts beside this one. */
 import { readFileSync } from 'node:fs'
 
 export interface Asset {
@@ -12,7 +12,7 @@ const TYPES: Readonly<Record<string, string>> = {
   'page.css': 'text/css; charset=utf-8',
 }
 
-/** By name; all are read at once, and from then on the files are not needed. */
+/** By name. All files are read at once; from then on they are not needed. */
 export function loadAssets(): ReadonlyMap<string, Asset> {
   const folder = new URL(import.meta.url.endsWith('.ts') ? '../dist/page/' : '../page/', import.meta.url)
   return new Map(

@@ -1,4 +1,6 @@
-/** `POST api/break`: the only change that the console can make. Each is asked for with the token, and leaves a line. */
+/**
+ * `POST api/break`: the only change that the console can make. Each needs the token, and leaves a line in the audit.
+ */
 import type { IncomingMessage } from 'node:http'
 import type { Holdfast } from 'holdfast'
 import { carries, type Refusal } from './access.ts'
@@ -63,9 +65,9 @@ function orderOf(text: string | null): BreakOrder | null {
   }
 }
 
-/** null: it is too long. */
+/** null: the body is too long. */
 async function bodyOf(req: IncomingMessage): Promise<string | null> {
-  // Where the console is mounted, a framework may have read the body already.
+  // If the console is mounted in an application, a framework may have read the body already.
   const parsed = (req as { readonly body?: unknown }).body
   if (parsed !== undefined) return JSON.stringify(parsed)
   const chunks: Buffer[] = []

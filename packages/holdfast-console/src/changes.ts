@@ -1,7 +1,7 @@
 /**
- * What happened to a lock between two looks. The store keeps no past: whatever came and went between the looks was not
- * seen, and a release can be told from a lapse only by the lease. Of a lease that would still have run the holder let
- * go (or somebody broke the lock with `now`); one that was over by then ran out.
+ * What happened to a lock between two looks. The store keeps no past, so the console misses what comes and goes between
+ * two looks, and only the lease tells a release from a lapse. If the lease would still have run, the holder let go (or
+ * somebody broke the lock with `now`). If it was over by then, it ran out.
  */
 import { type Lock, who } from './lock.ts'
 import type { EventKind, HolderParty } from './wire.ts'
@@ -11,11 +11,11 @@ export interface Change {
   readonly who: string
   readonly token: string
   readonly note: string
-  /** Since when somebody held the lock that holds it no more; null: somebody has got it. */
+  /** When the holder got the lock that it holds no more; null: this event is about a new holder. */
   readonly fromMs: number | null
 }
 
-/** A look takes its time: a lease that ended so shortly after it counts as ended. */
+/** A look takes its time: a lease that ends so shortly after the look counts as ended. */
 const SLACK_MS = 50
 
 export function changesOf(before: Lock | undefined, after: Lock | undefined, nowMs: number): Change[] {

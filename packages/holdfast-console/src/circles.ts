@@ -1,16 +1,20 @@
-/** Deadlocks among what the console sees anyway: no request more, and only what two looks have shown is told. */
+/**
+ * Finds deadlocks in what the console sees anyway: no further request. Only a circle that two looks show is reported.
+ */
 import type { LineView, PlaceView } from 'holdfast'
 import { findCircles, findEntangled } from 'holdfast/internal'
 import { who } from './lock.ts'
 import type { CirclePart } from './wire.ts'
 
-/** Of waiters that hold nothing so many of each lock are looked at: a crowd behind a deadlock makes no other one. */
+/**
+ * How many waiters of each lock are looked at if they hold nothing: a crowd behind a deadlock makes no other deadlock.
+ */
 const PLAIN_WAITERS = 20
 
 export class Circles {
   #known = new Set<string>()
 
-  /** The circles that stood already at the last look. */
+  /** The circles that the last look showed, too. */
   look(lines: readonly LineView[], nowMs: number): CirclePart[][] {
     const circles = findCircles(findEntangled(concise(lines)))
     const keys = new Set<string>()
@@ -33,7 +37,7 @@ export class Circles {
   }
 }
 
-/** Without what can't matter; empty where nobody who waits holds anything. */
+/** The lines without what can't matter; empty if no waiter holds anything. */
 function concise(lines: readonly LineView[]): LineView[] {
   const holds = ({ holds: held }: PlaceView): boolean => (held ?? []).length > 0
   const contended = lines.filter(({ waiters }) => waiters.length > 0)

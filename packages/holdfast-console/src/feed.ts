@@ -1,5 +1,6 @@
 /**
- * Server-sent events: everything when a page comes, then what has changed. A page that is too slow is told all again.
+ * Server-sent events: a new page gets everything, and then what has changed. A page that is too slow gets everything
+ * again.
  */
 import type { ServerResponse } from 'node:http'
 import type { Look } from './observer.ts'
@@ -27,7 +28,7 @@ export class Feed {
     const page = { isBehind: false }
     this.#pages.set(res, page)
     res.on('close', () => this.#pages.delete(res))
-    // Whoever pulls a plug while we write tells by an error; 'close' follows.
+    // A browser that disconnects while we write causes an error; 'close' follows.
     res.on('error', () => this.#pages.delete(res))
     res.on('drain', () => {
       if (!page.isBehind) return
@@ -43,7 +44,7 @@ export class Feed {
     if (this.#pages.size === 0) return
     const text = message('change', look)
     for (const [res, page] of this.#pages) {
-      // What the page has not taken yet is overtaken: it gets all as soon as it listens again.
+      // The page has not taken the last message yet. As soon as it listens again, it gets everything.
       if (res.writableNeedDrain) page.isBehind = true
       else if (!page.isBehind) this.#write(res, page, text)
     }

@@ -1,4 +1,4 @@
-/** The console as a request handler, `(req, res)` as of node:http: to listen with, or to mount in an application. */
+/** The console as a request handler `(req, res)` of node:http: for a server of its own, or inside an application. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Holdfast } from 'holdfast'
 import { carries, type Refusal, refuseForeign } from './access.ts'
@@ -91,7 +91,7 @@ async function answer(req: IncomingMessage, res: ServerResponse, parts: Parts): 
   if (!feed.add(res)) refuse(res, { status: 503, error: 'Too many pages are open.' })
 }
 
-/** What follows the path that the console is mounted under; null: it is not below it. */
+/** What follows the path where the console is mounted; null: the request is not below that path. */
 function pathBelow(pathname: string, mounted: string): string | null {
   if (pathname.startsWith(mounted)) return pathname.slice(mounted.length)
   return `${pathname}/` === mounted ? '' : null
@@ -102,7 +102,7 @@ function sendAsset(req: IncomingMessage, res: ServerResponse, { type, body }: As
     res.setHeader('allow', 'GET, HEAD')
     return refuse(res, { status: 405, error: 'Only GET.' })
   }
-  // Express keeps here what it stripped. The page asks for its parts by relative addresses.
+  // Express keeps the full URL here before it strips the path. The page asks for its parts by relative addresses.
   const { pathname } = new URL((req as { originalUrl?: string }).originalUrl ?? req.url ?? '/', 'http://console')
   if (path === '' && !pathname.endsWith('/')) {
     res.writeHead(308, { location: `./${pathname.split('/').at(-1)}/` }).end()

@@ -7,7 +7,7 @@ const RUNS_MAX = 12
 export class Jobs {
   readonly #hf: Holdfast
   #hasJobs = true
-  /** The runs of each job that were seen, by their beginning: the store keeps the last one only. */
+  /** The runs of each job that the console saw, by their beginning. The store keeps only the last. */
   readonly #runs = new Map<string, Map<number, RunEnd>>()
 
   constructor(hf: Holdfast) {
@@ -35,7 +35,7 @@ export class Jobs {
     }
   }
 
-  /** The oldest first. A run that was seen running has died if another one has begun since. */
+  /** The oldest first. If a run was still going on and another has begun since, the first has died. */
   #note(name: string, startedMs: number, ok: boolean | null): RunEnd[] {
     let runs = this.#runs.get(name)
     if (runs === undefined) this.#runs.set(name, (runs = new Map()))

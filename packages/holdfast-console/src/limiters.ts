@@ -1,19 +1,19 @@
 /**
- * Which limiters there are, and how they stand. A store does not list its limiters: processes that report name theirs,
- * with the keys that they refuse the most, and people name others.
+ * Which limiters there are, and how they stand. A store does not list its limiters. Processes that report name theirs,
+ * with the keys that they refuse the most, and the options of the console name others.
  */
 import { type Holdfast, type Limiter, UsageError } from 'holdfast'
 import type { WatchedLimiter } from './options.ts'
 import type { LimiterView } from './wire.ts'
 
-/** A limiter, as the reports of all processes together have it. */
+/** A limiter, as the reports of all processes together describe it. */
 export interface SeenLimiter extends WatchedLimiter {
   readonly burst: number
   readonly allowed: number
   readonly refused: number
 }
 
-/** Of those that are reported so many keys are looked at with each look, in turn: each costs the store a request. */
+/** How many keys of reported limiters each look reads, in turn: each costs the store a request. */
 const KEYS_A_LOOK = 2
 const KEYS_MAX = 200
 
@@ -42,7 +42,7 @@ export class Limiters {
     return this.#named.length + Math.min(KEYS_A_LOOK, this.#reported.length)
   }
 
-  /** What processes report now. */
+  /** Takes what processes report now. */
   hear(seen: readonly SeenLimiter[]): void {
     const own = new Set(this.#named.map(idOf))
     const mine = seen.filter(({ name }) => name.startsWith(this.#prefix))
@@ -53,7 +53,7 @@ export class Limiters {
     for (const id of this.#views.keys()) if (!known.has(id)) this.#views.delete(id)
   }
 
-  /** Those that are shut, or refuse the most, first. */
+  /** Keys that are shut or refuse the most come first. */
   async look(): Promise<LimiterView[]> {
     await Promise.all([...this.#named, ...this.#next()].map((one) => this.#ask(one)))
     const rank = ({ shut, burst, remaining }: LimiterView): number => (shut ? -1 : remaining / burst)
@@ -84,7 +84,7 @@ export class Limiters {
     return keys.map((key) => ({ limiter, key }))
   }
 
-  /** What comes out of a store may be anything. */
+  /** A report comes from the store and may contain anything, so options that a limiter refuses are skipped. */
   #tryWatch(seen: SeenLimiter): Watched[] {
     try {
       return this.#watch(seen)

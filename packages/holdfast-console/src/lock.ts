@@ -1,12 +1,12 @@
-/** A lock as it was seen at one moment, and its row in the list. */
+/** A lock as it was at one moment, and its row in the list. */
 import type { LineView, PlaceView } from 'holdfast'
 import type { HolderParty, Kind, Party, Row } from './wire.ts'
 
-/** A reader weighs 1 of these, a writer all. */
+/** A reader weighs 1 of these, a writer weighs all. */
 const READERS_MAX = 1_000_000
 /** Holders that a row shows; the page of the lock shows all. */
 const ROW_HOLDERS = 3
-/** A lease that was not renewed seems to end a little earlier or later with every look; that is no change. */
+/** An unrenewed lease seems to end a little earlier or later with every look; that is no change. */
 const JITTER_MS = 250
 
 export interface Lock {
@@ -18,7 +18,7 @@ export interface Lock {
   readonly seenMs: number
 }
 
-/** What `hf.list()` gave, as of `nowMs`; `before` is the same lock at the last look. */
+/** The lock that `hf.list()` gave, as of `nowMs`; `before` is the same lock at the last look. */
 export function lockOf(line: LineView, nowMs: number, before: Lock | undefined): Lock {
   const known = new Map((before?.holders ?? []).map((holder) => [holder.token, holder]))
   const waited = new Map((before?.waiters ?? []).map((waiter) => [waiter.token, waiter]))
@@ -44,7 +44,7 @@ function holderOf(
   const end = nowMs + place.leftMs
   const endMs = last !== undefined && Math.abs(end - last.endMs) < JITTER_MS ? last.endMs : Math.round(end)
   const leaseMs = Math.max(last?.leaseMs ?? 0, Math.ceil(place.leftMs))
-  // Whoever was not there at the last look got the lock since then.
+  // A holder that the last look did not show has got the lock since then.
   const gotMs = last === undefined ? (wasSeen || waited.has(token) ? nowMs : undefined) : last.gotMs
   return {
     ...(last ?? partyOf(place, nowMs, waited)),
@@ -91,7 +91,7 @@ export function rowOf(lock: Lock, handovers: number): Row {
   }
 }
 
-/** Who it is, in a word for people. */
+/** The party in a word for people. */
 export function who({ label, host, pid }: Pick<Party, 'label' | 'host' | 'pid'>): string {
   const process = `${host === '' ? '?' : host}:${pid === 0 ? '?' : pid}`
   return label === '' ? process : `${label} (${process})`

@@ -1,5 +1,5 @@
 /**
- * Looks at the store again and again, and tells what has changed. The console's only use of the store but for breaks.
+ * Looks at the store again and again, and publishes what has changed. Apart from breaks, only this file uses the store.
  */
 import type { Holdfast, LineView } from 'holdfast'
 import { formatDuration } from 'holdfast/internal'
@@ -17,18 +17,18 @@ import type { CirclePart, Detail, EventKind, Happening, Head, JobView, LimiterVi
 const EVENTS_MAX = 500
 const POINTS_MAX = 900
 /**
- * A look at n locks of one Redis server takes about n / 200 requests. So much longer apart, the looks stay below five
- * requests a second however many locks there are.
+ * A look at n locks of one Redis server takes about n / 200 requests. With this much time for each lock between two
+ * looks, the console sends at most five requests a second however many locks there are.
  */
 const PER_LOCK_MS = 1.25
 const PER_LIMITER_MS = 200
-/** A look may use so much of the time: a store that is slow to list is asked less often. */
+/** The part of the time that looks may take: a store that is slow to list is asked less often. */
 const DUTY = 0.1
 const NO_EVENTS: readonly Happening[] = []
 
 type EndKind = NonNullable<Span['end']>
 
-/** What a look has brought, ready to be sent: the rows as JSON. */
+/** The outcome of a look, ready to be sent: the rows are JSON. */
 export interface Look {
   readonly head: Head
   readonly rows: readonly string[]
@@ -100,7 +100,7 @@ export class Observer {
     return { row: rowOf(lock, this.#past.handovers(name)), holders, waiters, spans: [...ended, ...open], events }
   }
 
-  /** Somebody broke the lock through this console: of its holders it is known from now on how they ended. */
+  /** Somebody broke the lock through this console, so it is known how its holders will end. */
   markBroken(name: string): void {
     const lock = this.#locks.get(name)
     if (lock === undefined) return
@@ -111,7 +111,7 @@ export class Observer {
   #wait(ms: number): void {
     if (this.#isClosed) return
     this.#timer = setTimeout(() => void this.#look(), ms)
-    // Who mounts the console in an application of its own can end it without closing the console first.
+    // An application that has mounted the console can end without closing the console first.
     this.#timer.unref()
   }
 
@@ -125,7 +125,7 @@ export class Observer {
       this.#limits.hear(this.#reports.limiters())
       this.#limiters = await this.#limits.look()
       if (this.#isClosed) return
-      // A look that had to wait for the store to come up says nothing of what looks cost.
+      // The time of a look that waited for the store to come up does not show what looks cost.
       const slowMs = this.#state === 'up' ? (performance.now() - began) / DUTY : 0
       const manyMs = lines.length * PER_LOCK_MS + this.#limits.cost * PER_LIMITER_MS
       this.#everyMs = Math.round(Math.max(this.#settings.pollMs + manyMs, slowMs))
@@ -160,7 +160,7 @@ export class Observer {
     this.#publish(gone, nowMs)
   }
 
-  /** What a process says of itself, and the store does not show. */
+  /** Takes what a process reports about itself, and the store does not show. */
   #hear({ atMs, event, lock, ms, reason, token, who: party }: Reported): void {
     const kind = event === 'lost' ? 'lost' : event === 'timed-out' ? 'timed out' : null
     if (kind === null || !lock.startsWith(this.#settings.prefix)) return
@@ -189,7 +189,7 @@ export class Observer {
     const name = (after ?? before)?.name ?? ''
     for (const { kind, who: party, token, note, fromMs } of changesOf(before, after, nowMs)) {
       if (fromMs !== null) this.#past.held(name, { who: party, token, fromMs, toMs: nowMs, end: kind as EndKind })
-      // What this console has broken was told when it was done.
+      // A break by this console was published when it was done.
       if (kind !== 'broken') this.#happen(kind, name, party, token, note)
     }
   }
@@ -254,12 +254,12 @@ export class Observer {
     if (lock !== '') this.#past.tell(event)
     if (kind === 'handed over' || kind === 'elected') this.#handovers++
     if (kind === 'ran out' || kind === 'broken') this.#losses++
-    // What happens all the time is for the page of the lock; here it would push out what people must see.
+    // Frequent events are only for the page of the lock; here they would push out what people must see.
     if (kind === 'acquired' || kind === 'released' || kind === 'handed over') return
     this.#fresh.push(event)
     this.#events.add(event)
   }
 }
 
-/** The same circle, look after look. */
+/** Equal for the same circle in every look. */
 const keyOf = (circle: readonly CirclePart[]): string => circle.map((part) => `${part.who} ${part.lock}`).join('\n')

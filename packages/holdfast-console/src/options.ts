@@ -1,8 +1,8 @@
-/** What a console may be told, and how it is refused. */
+/** The options of a console, and how wrong ones are refused. */
 import { UsageError } from 'holdfast'
 import { checkWhole } from 'holdfast/internal'
 
-/** A limiter to show: the same numbers as in the program that uses it. */
+/** A limiter to show. Give the same numbers as the program that uses it. */
 export interface WatchedLimiter {
   readonly name: string
   readonly limit: number
@@ -13,43 +13,45 @@ export interface WatchedLimiter {
   readonly keys: readonly string[]
 }
 
-/** A change that somebody asked this console for, or was refused. */
+/** A change that somebody asked this console for, done or refused. */
 export interface AuditLine {
   readonly atMs: number
   readonly action: 'break'
   readonly lock: string
   readonly now: boolean
-  /** How many holders lost the lock; null: refused, or it failed. */
+  /** How many holders lost the lock; null: the change was refused, or failed. */
   readonly broken: number | null
-  /** Who held it, as far as the console saw. */
+  /** Who held the lock, as far as the console saw. */
   readonly holders: readonly string[]
   /** The address of the browser. */
   readonly from: string
-  /** '' when it was done. */
+  /** '' if the change was done. */
   readonly error: string
 }
 
 export interface ConsoleOptions {
-  /** What the page says of the store, without a password. Default ''. */
+  /** How the page names the store, without a password. Default ''. */
   readonly store?: string
-  /** Only locks whose names begin so. Default '': all. */
+  /** Only locks whose names begin with this text. Default '': all. */
   readonly prefix?: string
-  /** How often to look at the store; 250 to 3 600 000, default 1 000. Slower by itself when there are many locks. */
+  /** How often to look at the store; 250 to 3 600 000, default 1 000. Many locks make it slower by themselves. */
   readonly pollMs?: number
-  /** The names under which the console may be called (`Host`), without ports. Default: those of loopback. */
+  /** The names under which browsers may call the console (`Host`), without ports. Default: those of loopback. */
   readonly hosts?: readonly string[]
   /** The path under which the handler is mounted, if the framework does not strip it. Default '/'. */
   readonly path?: string
-  /** If given, whoever wants to read needs it: `Authorization: Bearer …`. 16 characters at least. Default: none. */
+  /** If given, readers need it: `Authorization: Bearer …`. At least 16 characters. Default: none. */
   readonly readToken?: string
-  /** If given, locks can be broken, by whoever gives this token with each change. Default: read-only. */
+  /** If given, whoever sends this token with each change can break locks. Default: read-only. */
   readonly allowBreak?: {
-    /** 16 characters at least. */
+    /** At least 16 characters. */
     readonly token: string
-    /** Gets one line for each change, also for each that was refused. */
+    /** Called for each change, even for each refused one. */
     readonly audit: (line: AuditLine) => void
   }
-  /** Limiters to show beside those that processes report. Default: none; a store does not say which there are. */
+  /**
+   * Limiters to show beside those that processes report. Default: none; a store does not know which limiters there are.
+   */
   readonly limiters?: readonly WatchedLimiter[]
 }
 

@@ -1,4 +1,6 @@
-/** What the console has seen of each lock: who held it when, and what happened. Bounded, the least recent go first. */
+/**
+ * What the console has seen of each lock: who held it when, and what happened. Bounded: the least recent goes first.
+ */
 import { Ring } from './ring.ts'
 import type { Happening, Span } from './wire.ts'
 
@@ -41,7 +43,7 @@ export class Past {
   #of(lock: string): Story {
     const known = this.#stories.get(lock)
     const story = known ?? { spans: new Ring<Span>(SPANS_MAX), events: new Ring<Happening>(EVENTS_MAX), handovers: 0 }
-    // Behind all others: the map's first is the one that was used least recently.
+    // Deleted and set again, because the first entry of the map must be the least recently used.
     this.#stories.delete(lock)
     this.#stories.set(lock, story)
     if (this.#stories.size > LOCKS_MAX) this.#stories.delete(this.#stories.keys().next().value as string)

@@ -1,17 +1,17 @@
 /**
- * What processes report of themselves (`holdfast(url, { report: true })`): why a lock was lost, how long somebody
- * waited. The store shows neither. A process writes its report into a cell of its own; one is read with each look, in
- * turn.
+ * What processes report about themselves (`holdfast(url, { report: true })`): why a lock was lost, how long somebody
+ * waited. The store shows neither. Each process writes its report into a cell of its own; each look reads one report,
+ * in turn.
  */
 import { type Holdfast, UnsupportedError } from 'holdfast'
 import { rateOf, type SeenLimiter } from './limiters.ts'
 
-/** The list of those that report: `{ [id]: … }`. */
+/** The list of the processes that report: `{ [id]: … }`. */
 const LIST_KEY = 'holdfast/reports'
 const REPORT_KEY = 'holdfast/report/'
 /** Looks between two readings of the list. */
 const LIST_EVERY = 10
-/** Of one limiter, of all processes together. */
+/** Keys of one limiter, of all processes together. */
 const KEYS_MAX = 32
 
 /** An event of a process, as far as the console uses it. */
@@ -19,7 +19,7 @@ export interface Reported {
   readonly atMs: number
   readonly event: string
   readonly lock: string
-  /** How long was waited or held. */
+  /** How long the process waited or held. */
   readonly ms: number | null
   readonly reason: string
   readonly token: string
@@ -32,7 +32,7 @@ export class Reports {
   #ids: string[] = []
   #looks = 0
   #isSupported = true
-  /** Up to which moment the events of a process are known. */
+  /** For each process: the time up to which its events are known. */
   #knownMs = new Map<string, number>()
   /** The limiters of each process. */
   readonly #limiters = new Map<string, readonly SeenLimiter[]>()
@@ -41,13 +41,13 @@ export class Reports {
     this.#hf = hf
   }
 
-  /** What has been reported since it was last asked. */
+  /** What was reported since the last call. */
   async next(): Promise<Reported[]> {
     if (!this.#isSupported) return []
     try {
       if (this.#looks++ % LIST_EVERY === 0) await this.#list()
       if (this.#queue.length === 0) this.#queue = [...this.#ids]
-      // One: each costs the store a request.
+      // One report a look, because each costs the store a request.
       const id = this.#queue.shift()
       return id === undefined ? [] : await this.#read(id)
     } catch (error) {
@@ -58,7 +58,7 @@ export class Reports {
     }
   }
 
-  /** Those of all processes that report, each limiter once. */
+  /** The limiters of all reporting processes, each once. */
   limiters(): SeenLimiter[] {
     const sums = new Map<string, SeenLimiter>()
     for (const one of [...this.#limiters.values()].flat()) {
@@ -82,7 +82,7 @@ export class Reports {
 
   async #read(id: string): Promise<Reported[]> {
     const { value } = await this.#hf.cell<unknown>(`${REPORT_KEY}${id}`).read()
-    // Written by any version of Holdfast: what does not look like a report is none.
+    // Any version of Holdfast may have written the value: if it does not look like a report, it does not count.
     if (!isRecord(value) || !Array.isArray(value['recent'])) {
       this.#limiters.delete(id)
       return []

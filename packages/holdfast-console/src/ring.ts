@@ -1,4 +1,4 @@
-/** The last so many of something. */
+/** Keeps the last items of a sequence, up to a given number. */
 
 export class Ring<T> {
   readonly #max: number
@@ -10,7 +10,7 @@ export class Ring<T> {
 
   add(item: T): void {
     this.#items.push(item)
-    // Cut in large pieces: to shift an array for each item would cost its length each time.
+    // Cut in large pieces: shifting an array for each item would cost the length of the array each time.
     if (this.#items.length > this.#max * 2) this.#items = this.#items.slice(-this.#max)
   }
 

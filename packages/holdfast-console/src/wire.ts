@@ -1,5 +1,6 @@
 /**
- * What the console's server tells its page, as JSON. Moments are milliseconds since 1970 by the clock of the console.
+ * What the console's server sends to its page, as JSON. Moments are milliseconds since 1970 by the clock of the
+ * console.
  */
 
 /** A holder or a waiter. */
@@ -10,20 +11,20 @@ export interface Party {
   readonly host: string
   readonly pid: number
   readonly weight: number
-  /** When it asked for the lock. */
+  /** When this party asked for the lock. */
   readonly askedMs: number
-  /** What a candidate of an election says of itself. */
+  /** What a candidate of an election says about itself. */
   readonly value?: string
 }
 
 export interface HolderParty extends Party {
-  /** When the console saw it get the lock; absent when it held the lock before the console looked. */
+  /** When the console saw this party get the lock; absent if the party held it before the console looked. */
   readonly gotMs?: number
   /** When its lease ends, unless it is renewed. */
   readonly endMs: number
-  /** The longest lease that was seen of it: what a full bar stands for. */
+  /** The longest lease that the console saw of this holder: the length of a full bar. */
   readonly leaseMs: number
-  /** This console broke the lock: the lease is renewed no more. */
+  /** This console broke the lock: the lease is not renewed any more. */
   readonly broken?: true
 }
 
@@ -34,11 +35,11 @@ export interface Row {
   readonly name: string
   readonly kind: Kind
   readonly capacity: number
-  /** The first of them; `held` says how many there are. */
+  /** The first holders; `held` says how many there are. */
   readonly holders: readonly HolderParty[]
   readonly held: number
   readonly waiting: number
-  /** When the waiter that has waited longest asked; null: nobody waits. */
+  /** When the waiter asked that has waited longest; null: nobody waits. */
   readonly oldestMs: number | null
   /** Hand-overs that the console has seen. */
   readonly handovers: number
@@ -49,9 +50,9 @@ export type EventKind =
   | 'acquired'
   | 'released'
   | 'ran out'
-  /** By the report of its holder, with the reason. */
+  /** Reported by its holder, with the reason. */
   | 'lost'
-  /** By the report of a waiter that gave up. */
+  /** Reported by a waiter that gave up. */
   | 'timed out'
   | 'broken'
   | 'elected'
@@ -59,14 +60,14 @@ export type EventKind =
   | 'store lost'
   | 'store back'
 
-/** Something that the console has seen happen. */
+/** An event that the console has seen. */
 export interface Happening {
   readonly id: number
   readonly atMs: number
   readonly kind: EventKind
-  /** '' when it is about the store. */
+  /** '' if the event is about the store. */
   readonly lock: string
-  /** Who got or lost the lock; '' when nobody did. */
+  /** Who got or lost the lock; '' if nobody did. */
   readonly who: string
   readonly token: string
   readonly note: string
@@ -86,11 +87,11 @@ export interface CirclePart {
   readonly lock: string
   readonly who: string
   readonly askedMs: number
-  /** What it holds meanwhile. */
+  /** What the waiter holds meanwhile. */
   readonly holds: readonly string[]
 }
 
-/** How a run of a job ended; `died`: the next one began, and this one had not said how it ended. */
+/** How a run of a job ended. `died`: the next run began, and this one had not reported its end. */
 export type RunEnd = 'ok' | 'failed' | 'running' | 'died'
 
 export interface JobView {
@@ -112,17 +113,17 @@ export interface LimiterView {
   readonly remaining: number
   readonly retryMs: number
   readonly shut: boolean
-  /** What processes that report have asked for, of all keys together; 0 when none reports. */
+  /** What the reporting processes asked for, of all keys together; 0 if none reports. */
   readonly allowed: number
   readonly refused: number
-  /** When it was looked at: those that are reported are looked at in turn. */
+  /** When the console looked: reported limiters are looked at in turn. */
   readonly atMs: number
 }
 
-/** What is small, and told whole with every look. */
+/** The small things, which each look sends as a whole. */
 export interface Head {
   readonly atMs: number
-  /** Until the next look. */
+  /** Time until the next look. */
   readonly everyMs: number
   readonly store: { readonly url: string; readonly state: 'starting' | 'up' | 'down'; readonly sinceMs: number }
   /** Why the store is down; '' otherwise. */
@@ -131,7 +132,7 @@ export interface Head {
   readonly circles: readonly (readonly CirclePart[])[]
   readonly jobs: readonly JobView[]
   readonly limiters: readonly LimiterView[]
-  /** Since the last message; in the first, all that are kept. */
+  /** Events since the last message; in the first message, all that the console keeps. */
   readonly events: readonly Happening[]
   readonly points: readonly Point[]
 }
@@ -147,12 +148,12 @@ export interface Changes extends Head {
   readonly gone: readonly string[]
 }
 
-/** When somebody held a lock, as far as it was seen. */
+/** When somebody held a lock, as far as the console saw it. */
 export interface Span {
   readonly who: string
   readonly token: string
   readonly fromMs: number
-  /** null: still. */
+  /** null: still held. */
   readonly toMs: number | null
   readonly end: 'released' | 'ran out' | 'broken' | null
 }
@@ -167,7 +168,7 @@ export interface Detail {
   readonly events: readonly Happening[]
 }
 
-/** What `POST api/break` wants. */
+/** The body of `POST api/break`. */
 export interface BreakOrder {
   readonly name: string
   readonly now: boolean

@@ -1,7 +1,4 @@
-/**
- * Where the programs of other processes are. Run from source, they are found in dist: a child starts without a compiler
- * in front of it.
- */
+/** Finds the programs of other processes. Run from source, they are in dist: so a child starts without a compiler. */
 import { fileURLToPath } from 'node:url'
 
 export function program(

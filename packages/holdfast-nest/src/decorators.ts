@@ -1,4 +1,4 @@
-/** What a method says of itself: read by the wiring when the app starts. */
+/** The decorators of a method. The wiring reads them when the app starts. */
 import type { AcquireOptions, LockOptions, OnceOptions } from 'holdfast'
 import { lockName } from './name.ts'
 
@@ -22,9 +22,9 @@ export const lockedOf = (method: object): LockedMethod | undefined => locked.get
 export const onceOf = (method: object): OnceMethod | undefined => once.get(method)
 
 /**
- * The method runs while a lock is held. `{0}` in the name is the first argument, `{id}` the member `id` of the first
- * argument that has one: `@Locked('stock:{id}')`. A function makes the name of the arguments. What waits for too long
- * (`waitMs`) rejects with an AcquireTimeoutError.
+ * Holds a lock while the method runs. `{0}` in the name is the first argument, `{id}` the member `id` of the first
+ * argument that has one: `@Locked('stock:{id}')`. A function makes the name from the arguments. A call that waits for
+ * longer than `waitMs` rejects with an AcquireTimeoutError.
  */
 export function Locked(
   name: string | ((...args: never[]) => string),
@@ -36,7 +36,7 @@ export function Locked(
   }
 }
 
-/** The method runs once per period, whichever process comes first: `@Once('report', { cron: '0 3 * * *' })`. */
+/** Runs the method once per period, in whichever process comes first: `@Once('report', { cron: '0 3 * * *' })`. */
 export function Once(
   name: string,
   settings: OnceSettings,

@@ -1,4 +1,4 @@
-/** The module of an app: one instance for all of it. */
+/** The module of an app: one instance for the whole app. */
 import type { DynamicModule, FactoryProvider, ModuleMetadata } from '@nestjs/common'
 import { DiscoveryModule, DiscoveryService } from '@nestjs/core'
 import { type Driver, type Holdfast, type HoldfastOptions, holdfast } from 'holdfast'
@@ -22,7 +22,7 @@ export class HoldfastModule {
     return HoldfastModule.forRootAsync({ useFactory: () => options })
   }
 
-  /** The options come from other providers: `{ inject: [ConfigService], useFactory: (config) => ({ store: … }) }`. */
+  /** Takes the options from other providers: `{ inject: [ConfigService], useFactory: (config) => ({ store: … }) }`. */
   static forRootAsync({ imports = [], inject = [], useFactory }: HoldfastAsyncOptions): DynamicModule {
     const open = async (...args: never[]): Promise<Holdfast> => {
       const { store, ...options } = await useFactory(...args)

@@ -1,7 +1,7 @@
-/** The name of a lock, made of a method's arguments. */
+/** Makes the name of a lock from the arguments of a method. */
 import { UsageError } from 'holdfast'
 
-/** `stock:{id}` and `stock:{0}`; what is not there is an error, since all calls would share one lock. */
+/** `stock:{id}` and `stock:{0}`. A missing argument is an error, because otherwise all calls would share one lock. */
 export function lockName(template: string): (args: readonly unknown[]) => string {
   return (args) =>
     template.replaceAll(/\{(\w+)\}/g, (hole, member: string) => {

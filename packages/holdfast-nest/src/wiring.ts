@@ -1,4 +1,4 @@
-/** Puts locks around the methods that ask for them, starts jobs with the app, and closes everything with it. */
+/** Puts locks around decorated methods, starts jobs with the app, and closes everything with the app. */
 import type { OnApplicationBootstrap, OnApplicationShutdown, OnModuleInit } from '@nestjs/common'
 import type { DiscoveryService } from '@nestjs/core'
 import type { Holdfast, Once } from 'holdfast'
@@ -35,7 +35,7 @@ export class Wiring implements OnModuleInit, OnApplicationBootstrap, OnApplicati
     }
   }
 
-  /** Jobs that run are waited for; then all holds are given back. */
+  /** Waits for jobs that run, then gives all holds back. */
   async onApplicationShutdown(): Promise<void> {
     await Promise.all(this.#jobs.map((job) => job[Symbol.asyncDispose]()))
     await this.#hf.close()

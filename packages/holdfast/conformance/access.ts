@@ -1,4 +1,4 @@
-/** The public promises of one lock: waiting, trying, time-outs, aborts, and what an object may be asked at once. */
+/** The public promises of one lock: waiting, trying, time-outs, aborts, and several calls at once on one object. */
 import assert from 'node:assert/strict'
 import { AcquireTimeoutError, NotHeldError, UnsupportedError, UsageError } from '../src/contract/errors.ts'
 import type { Lock } from '../src/acquire/lock.ts'
@@ -6,12 +6,12 @@ import type { Holdfast } from '../src/holdfast.ts'
 import type { Draft } from './case.ts'
 import { crowd, timesOut, until, within } from './rig.ts'
 
-/** The mutex promises hold for every lock that can stand for a mutex. */
+/** The promises of a mutex hold for every lock that can stand for a mutex. */
 interface Stand {
   readonly what: string
   readonly counting?: boolean
   lock(hf: Holdfast, name: string): Lock
-  /** Taken beforehand, so that one place is left. */
+  /** Taken beforehand, so that one permit is left. */
   prepare?(hf: Holdfast, name: string): Promise<void>
 }
 

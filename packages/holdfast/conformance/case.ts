@@ -13,7 +13,7 @@ export interface ConformanceCase {
   run(): Promise<void>
 }
 
-/** A case as it is written down: it gets a rig, and need not clean up. */
+/** A case as its author writes it: it gets a rig, and need not clean up. */
 export interface Draft {
   readonly law: string
   readonly name: string
@@ -23,7 +23,7 @@ export interface Draft {
 
 const TIMEOUT_MS = 120_000
 
-/** Whose promise it is: cases run beside each other, and only the one that fails answers for what it leaves behind. */
+/** The case that runs. Cases run beside each other, and only the one that fails answers for what it leaves behind. */
 const running = new AsyncLocalStorage<Rig>()
 
 export function bind(draft: Draft, store: StoreUnderTest): ConformanceCase {

@@ -1,4 +1,4 @@
-/** Cells: compare-and-set with versions that never come again. */
+/** Cells: compare-and-set with versions that never return. */
 import assert from 'node:assert/strict'
 import { UsageError } from '../src/contract/errors.ts'
 import type { Draft } from './case.ts'
@@ -99,7 +99,7 @@ export const cells: Draft[] = [
     async run(rig) {
       const hf = await rig.holdfast()
       const cell = hf.cell<unknown>(rig.name('cell'))
-      // Somebody else writes inside every try: it can never fit.
+      // Somebody else writes inside every try, so no try can succeed.
       const losing = async (value: unknown): Promise<unknown> => {
         const { version } = await cell.read()
         await cell.write(Math.random(), version)

@@ -1,4 +1,4 @@
-/** A client in a process of its own: does what its parent tells it, and tells what happened. */
+/** A client in a process of its own: does what its parent orders, and reports what happened. */
 import { appendFileSync, mkdirSync, rmdirSync } from 'node:fs'
 import type { Held } from '../src/hold/held.ts'
 import type { Driver } from '../src/contract/driver.ts'
@@ -32,8 +32,8 @@ function actWhileHeld(held: Held): void {
 }
 
 /**
- * A folder that only one can make is there while somebody is inside, and the diary has the visits in the order in which
- * they happened: no clock is asked, since not every runtime has one that its processes share.
+ * While somebody is inside there is a folder, which only one can create, and the diary has the visits in the order in
+ * which they happened. No clock is read, because not every runtime has one that its processes share.
  */
 async function visit(hf: Holdfast, { line, fairness, diary }: Extract<Order, { kind: 'visit' }>): Promise<void> {
   await hf.mutex(line, { fairness }).using(async ({ token }) => {

@@ -1,11 +1,11 @@
-/** Many contenders at once: nobody is let in too many, nobody is forgotten. */
+/** Many contenders at once: never too many inside, and nobody forgotten. */
 import assert from 'node:assert/strict'
 import type { Lock } from '../src/acquire/lock.ts'
 import type { Holdfast } from '../src/holdfast.ts'
 import type { Draft } from './case.ts'
 import { crowd, pause, timesOut, until, within } from './rig.ts'
 
-/** Counts who is inside, and notes the most that were. */
+/** Counts who is inside, and notes the largest count. */
 class Room {
   inside = 0
   most = 0
@@ -61,7 +61,7 @@ export const crowds: Draft[] = [
       const tasks = []
       for (let asked = 0; asked < 20; asked++) {
         tasks.push(mutex.using(({ token }) => void served.push({ asked, token })))
-        // Each stands in line before the next asks, so that the order of asking is known.
+        // Each caller stands in line before the next asks, so that the order of asking is known.
         await within('the caller stands in line', stands(hf, mutex.name, asked + 1, served))
       }
       await Promise.all(tasks)

@@ -1,4 +1,6 @@
-/** Circles of waiters: found across clients, refused inside one if asked for, and never seen where there is none. */
+/**
+ * Circles of waiters: found across clients, refused inside one client on request, and never seen where there is none.
+ */
 import assert from 'node:assert/strict'
 import { DeadlockError } from '../src/contract/errors.ts'
 import type { Holdfast } from '../src/holdfast.ts'
@@ -9,7 +11,7 @@ function lines(hf: Holdfast): { list: (prefix: string) => ReturnType<Holdfast['l
   return { list: (prefix) => hf.list({ prefix }) }
 }
 
-/** Holds one line, and waits for another once it is told to. */
+/** Holds one line, and waits for another when the test says so. */
 class Grasp {
   readonly holding: Promise<void>
   readonly ended: Promise<void>
@@ -35,7 +37,7 @@ class Grasp {
   }
 }
 
-/** What concerns this case only: other cases may run on the same store. */
+/** The circles of this case only: other cases may run on the same store. */
 async function circles(hf: Holdfast, names: readonly string[]): Promise<string[][]> {
   const all = (await hf.deadlocks()).map((circle) => circle.map(({ line }) => line))
   return all.filter((circle) => circle.some((line) => names.includes(line)))

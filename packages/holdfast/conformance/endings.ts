@@ -1,4 +1,4 @@
-/** However an acquisition ends, and whenever: nothing of it is left in the line. */
+/** However an acquisition ends, and whenever: it leaves nothing in the line. */
 import assert from 'node:assert/strict'
 import { ClosedError } from '../src/contract/errors.ts'
 import type { Draft } from './case.ts'
@@ -23,7 +23,7 @@ async function abortAt(rig: Rig, at: number, when: 'before' | 'after', contended
   )
   const holder = contended ? await other.mutex(line).acquire() : null
   const asking = hf.mutex(line, { ttlMs: 2 * PATIENCE_MS }).acquire({ signal: controller.signal })
-  // Whether the caller gets it or the abort comes first is open; that nothing is left behind is not.
+  // It is open whether the caller gets the lock or the abort comes first. In both cases nothing may be left behind.
   const settling = asking.catch((error: unknown) => error as Error)
   const list = { list: (prefix: string) => other.list({ prefix }) }
   if (holder !== null) {
@@ -33,8 +33,9 @@ async function abortAt(rig: Rig, at: number, when: 'before' | 'after', contended
   const outcome = await within('the acquisition settles', settling)
   if (outcome instanceof Error) assert.equal(outcome, reason)
   else await outcome.release()
-  // An abort is told at once, while its enter may still be on the way: it may come in after the line was seen empty,
-  // and is taken back then. So the line is free *soon*: what was forgotten would stand longer than `until` waits.
+  // The caller learns of an abort at once, while its enter may still be on the way. The enter may arrive after the line
+  // was seen empty, and is taken back then. So the line is free *soon*: a forgotten place would stand longer than
+  // `until` waits.
   await until('the line is free', async () => {
     const next = await other.mutex(line).tryAcquire()
     await next?.release()

@@ -1,4 +1,4 @@
-/** A child process with a client in it, and what passes between the two. */
+/** A child process with a client in it, and the messages between the two. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { programBeside } from '../src/program.ts'
@@ -11,12 +11,12 @@ export type Order =
       readonly ttlMs: number
       readonly minHoldMs?: number
       readonly acts?: boolean
-      /** How the process ends, with the lock still held: by exit, or by having nothing left to do. */
+      /** How the process ends while it holds the lock: by exit, or because it has nothing left to do. */
       readonly thenEnd?: 'exit' | 'fall off'
     }
   /** Holds, and blocks its event loop. */
   | { readonly kind: 'block'; readonly line: string; readonly ttlMs: number; readonly blockMs: number }
-  /** Holds `times` times, and writes each token into `diary`, a file, while it holds. */
+  /** Holds `times` times, and writes each token into the file `diary` while it holds. */
   | {
       readonly kind: 'visit'
       readonly line: string
@@ -33,7 +33,7 @@ export type Report =
   | { readonly kind: 'unblocked'; readonly state: string }
   | { readonly kind: 'failed'; readonly error: string }
 
-/** The built program: run from source, the suite finds it in build. */
+/** The built program. If the suite runs from source, the program is in build. */
 const PROGRAM = import.meta.url.endsWith('.ts')
   ? new URL('../build/conformance/client.js', import.meta.url)
   : programBeside(import.meta.url, 'client')

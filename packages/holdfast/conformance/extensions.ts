@@ -25,7 +25,7 @@ async function renews(rig: Rig, ttlMs: number): Promise<void> {
   const line = rig.name()
   const held = await a.mutex(line, { ttlMs, renew: false }).acquire()
   const { token } = held
-  // Past two leases, with a wish that is shorter than what is left: it must not make the lease shorter.
+  // Past two leases, with an extension shorter than what is left: it must not make the lease shorter.
   for (let i = 0; i < 8; i++) {
     await pause(ttlMs / 4)
     await held.extend(i % 2 === 0 ? ttlMs : 1)

@@ -1,6 +1,6 @@
 /**
- * What a store may have beyond the contract's core: places that outlast their leave, several lines in one step, handing
- * a place on, rate limits.
+ * What a store may do beyond the contract's core: places that outlast their leave, several lines in one step, handing a
+ * place on, rate limits.
  */
 import assert from 'node:assert/strict'
 import { CapacityMismatchError } from '../src/contract/errors.ts'
@@ -11,7 +11,7 @@ import { crowd, entry, lineOf, pause, until } from './rig.ts'
 
 const ALL = 1_000_000
 
-/** One costs an hour of draining: nothing comes back while a case runs. */
+/** One call costs an hour of draining: nothing comes back while a case runs. */
 const SLOW: Demand = { cost: 1, burst: 3, unit: 3_600_000_000, drain: 1, shutAfter: 0, shutMs: 0 }
 
 export const extras: Draft[] = [
@@ -53,7 +53,7 @@ export const extras: Draft[] = [
       ]
       const wanted: readonly Entry[] = [x, y, z]
       const places = await a.enterAll(wanted)
-      // A store may say that it can't do just these in one step: lines of a cluster live on several nodes.
+      // A store may answer that it can't do these in one step: lines of a cluster are on several nodes.
       if (places === null) return
       assert.equal(places.length, 3)
       for (const [i, place] of places.entries()) assert.ok(isGranted(wanted[i] as Entry, place))

@@ -150,7 +150,7 @@ async function play(rig: Rig, scene: Scene, failing: number, when: 'before' | 'a
   return hit
 }
 
-/** Whether the scene is of something that this store can't carry. */
+/** Whether this store can't do what the scene is about. */
 async function isRefused(rig: Rig, scene: Scene): Promise<boolean> {
   const { fair, counting } = await rig.traits()
   return scene.what === 'an upgrade' && !(fair && counting)
@@ -160,7 +160,7 @@ function rejected(outcome: PromiseSettledResult<unknown>): unknown {
   return outcome.status === 'rejected' ? outcome.reason : null
 }
 
-/** A driver whose first enter gets no answer, and is carried out when it is told to. */
+/** A driver whose first enter gets no answer, and is carried out only when the test says so. */
 function withLateEnter(driver: Driver): { readonly driver: Driver; readonly arrive: () => Promise<unknown> } {
   let late: Entry | null = null
   const enter = (entry: Entry, wait: boolean): Promise<Place | null> => {
@@ -204,7 +204,7 @@ export const faults: Draft[] = [
       controller.abort(new Error('no more'))
       await gone
       await until('it has been given up', async () => (await crowd(list, line)) === 1)
-      // What is done in the background has been sent by then.
+      // By then all background requests have been sent.
       await hf.mutex(rig.name()).using(() => {})
       await arrive()
       await until('the late request stands nowhere', async () => (await crowd(list, line)) === 1)
@@ -237,7 +237,7 @@ export const faults: Draft[] = [
       const mutex = hf.mutex(rig.name())
       await assert.rejects(mutex.acquire({ waitMs: 100 }), StoreUnreachableError)
       await assert.rejects(mutex.tryAcquire(), StoreUnreachableError)
-      // The second one asks nothing itself: it must not take the first one's silence for a holder.
+      // The second caller asks nothing itself: it must not take the first caller's silence for a holder.
       for (const lock of [mutex, hf.rwLock(rig.name()).read]) {
         const tries = await Promise.allSettled([lock.tryAcquire(), lock.tryAcquire(), lock.acquire({ waitMs: 400 })])
         for (const outcome of tries)

@@ -1,4 +1,4 @@
-/** A driver between core and the store under test that can be told what happens around each call. */
+/** A driver between core and the store under test: a test decides what happens around each call. */
 import { StoreUnreachableError } from '../src/contract/errors.ts'
 import type {
   CellView,
@@ -16,7 +16,7 @@ import type {
 
 export type Method = 'enter' | 'touch' | 'leave' | 'watch' | 'swap' | 'enterAll' | 'rename' | 'reweigh' | 'take'
 
-/** Called around the call with this number (from 1); what it throws is what core sees instead of an answer. */
+/** Called around the call with this number (from 1); core sees what it throws instead of an answer. */
 export interface Around {
   before?(call: number, method: Method): void
   after?(call: number, method: Method): void

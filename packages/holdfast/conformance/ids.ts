@@ -1,4 +1,4 @@
-/** Ids and segments: nothing is ever made twice, whoever stops, starts or takes over. */
+/** Ids and segments: nothing is ever made twice, whichever process stops, starts or takes over. */
 import assert from 'node:assert/strict'
 import { CapacityMismatchError, ClosedError, UsageError } from '../src/contract/errors.ts'
 import type { Draft } from './case.ts'
@@ -39,10 +39,10 @@ export const ids: Draft[] = [
       const horizon = observer.cell<{ untilMs: number }>(slot)
       const before = (await horizon.read()).value?.untilMs ?? 0
       assert.ok(before >= mine.parts(made[1] as bigint).timeMs, 'stored before it is used')
-      // As after a crash: the slot is taken away, nothing is given back.
+      // As after a crash: the slot is taken away, and nothing is given back.
       await other.break(slot, { now: true })
       await until('it is told of its loss', () => mine.worker === null)
-      // Within the millisecond of its last look it may still make some: they are below the horizon.
+      // Within the millisecond of its last look it may still make some ids: they are below the horizon.
       await until('it makes no more', () => mine.tryNext() === null)
       const [x, y] = [other.ids(options), observer.ids(options)]
       made.push(await x.next(), await y.next())

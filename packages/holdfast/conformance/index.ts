@@ -1,6 +1,6 @@
 /**
- * `holdfast/conformance`: the laws of driver.ts as cases that any driver must pass, ours or a stranger's.
- * It imports no test runner: loop over the cases and hand them to yours.
+ * `holdfast/conformance`: the laws of driver.ts as cases that any driver must pass, ours or another. It imports no test
+ * runner: loop over the cases and hand them to yours.
  */
 import { access } from './access.ts'
 import { bind, type ConformanceCase } from './case.ts'

@@ -1,4 +1,4 @@
-/** How long a hold keeps others away beyond its work, and holds that go on in other hands. */
+/** How long a hold keeps others away after its work, and holds that other processes continue. */
 import assert from 'node:assert/strict'
 import { NotHeldError, UnsupportedError, UsageError } from '../src/contract/errors.ts'
 import type { Draft } from './case.ts'
@@ -57,7 +57,7 @@ export const keeps: Draft[] = [
     async run(rig) {
       const lockDelayMs = 2_000
       const traits = await rig.traits()
-      // It loses touch, and then says so by leaving; or it has died, and nothing more is heard of it.
+      // The holder loses touch, and then leaves; or it has died, and no request comes any more.
       for (const cut of [['touch'], ['touch', 'leave']]) {
         let isCut = false
         const hf = await rig.holdfast({}, (driver) => {
@@ -74,14 +74,14 @@ export const keeps: Draft[] = [
           assert.throws(() => hf.mutex(line, { lockDelayMs }), UnsupportedError)
           return
         }
-        // With a lease that lasts: one that ends before the release is there has been lost.
+        // With a long lease: a hold whose lease ends before its release is a lost hold.
         await (await hf.mutex(line, { lockDelayMs }).acquire()).release()
         const free = await other.mutex(line).tryAcquire()
         assert.ok(free, 'a release is no loss')
         await free.release()
         const held = await hf.mutex(line, { ttlMs, lockDelayMs }).acquire()
         isCut = true
-        // By its own clock; a timer that tells of the loss may be late.
+        // By its own clock, because the timer that reports the loss may be late.
         const lostAt = performance.now() + held.remainingMs
         const told = new Promise<void>((resolve) => {
           if (held.signal.aborted) resolve()
@@ -136,7 +136,7 @@ export const keeps: Draft[] = [
       if ((await rig.driver()).rename === undefined) return
       const hf = await rig.holdfast()
       const mark = rig.name()
-      // The longest in JSON: each takes six bytes there.
+      // The longest name in JSON: each character takes six bytes there.
       const line = mark + '\u0001'.repeat(512 - Buffer.byteLength(mark))
       const held = await hf.mutex(line).acquire()
       const heir = await hf.adopt(await held.export())

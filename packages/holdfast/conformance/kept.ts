@@ -1,4 +1,4 @@
-/** Locks that stay with their process after a release, and holders that are told that somebody waits. */
+/** Locks that stay with their process after a release, and holders that hear that somebody waits. */
 import assert from 'node:assert/strict'
 import { UnsupportedError, UsageError } from '../src/contract/errors.ts'
 import type { Driver } from '../src/contract/driver.ts'
@@ -7,7 +7,7 @@ import type { Draft } from './case.ts'
 import { FaultyDriver } from './faulty.ts'
 import { crowd, LONG_TTL_MS, pause, type Rig, until, within } from './rig.ts'
 
-/** Longer than any case: only a wake-up can serve somebody in time. */
+/** Longer than any case: only a wake-up can serve a waiter in time. */
 const TTL_MS = 600_000
 
 function telling(name: string, run: (rig: Rig, ttlMs: number) => Promise<void>): Draft {
@@ -68,7 +68,7 @@ export const kept: Draft[] = [
     const { hf, calls } = await counted(rig)
     const name = rig.name()
     const tokens = await pairs(hf, name, 1, ttlMs)
-    // A slow store tells of our own coming so late that the process gives the place back: then the next one stays.
+    // A slow store reports our own arrival so late that the process gives the place back: then the next place stays.
     await until('200 holds ask the store a few times at the most, and the place stays in the line', async () => {
       const before = calls()
       tokens.push(...(await pairs(hf, name, 200, ttlMs)))
@@ -126,7 +126,7 @@ export const kept: Draft[] = [
     const held = await within('it is free', b.mutex(name, { ttlMs }).acquire())
     assert.ok(held.token > last)
     await held.release()
-    // A process that has not heard of the break may go on with its place, as any holder may that was broken at once.
+    // A process that has not heard of the break may go on with its place, as may any holder that was broken at once.
     await until('the process has heard of it, and holds with a higher token', async () => {
       const again = await a.mutex(name, { keep: true, ttlMs }).acquire()
       const isHigher = again.token > held.token

@@ -15,7 +15,7 @@ export async function stand(driver: Driver, at: Entry): Promise<Place> {
   return place
 }
 
-/** Asks again while the store does not answer in the little time that a short lease leaves it, as a lock would. */
+/** Asks again, as a lock would, while the store does not answer in the little time that a short lease leaves. */
 export async function answered<T>(ask: () => Promise<T>): Promise<T> {
   const end = performance.now() + PATIENCE_MS
   for (;;) {
@@ -27,7 +27,7 @@ export async function answered<T>(ask: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Enters with a short lease that nobody renews. On a busy machine the shortest may be over before it is granted. */
+/** Enters with a short lease that nobody renews. On a busy machine the shortest lease may be over before the grant. */
 export async function standBriefly(
   driver: Driver,
   line: string,
@@ -47,7 +47,7 @@ async function look(driver: Driver, at: Entry): Promise<Place | null> {
   return place ?? null
 }
 
-/** The place has become granted, by whatever wakes its holder in the end: asking. */
+/** Waits until the place is granted by asking, which is what wakes its holder in the end. */
 async function granted(driver: Driver, at: Entry): Promise<void> {
   await until('the next in line is granted', async () => {
     const place = await look(driver, at)
@@ -158,7 +158,7 @@ export const laws: Draft[] = [
       const [first, second] = await answered(() => driver.touch([dead, alive]))
       assert.equal(first, null, 'touch must never revive')
       assert.ok(second)
-      // Nobody has looked at it since it lapsed: the late touch itself must see that.
+      // Nobody has looked at the place since it lapsed: the late touch itself must see that.
       const { at: late } = await standBriefly(driver, rig.name())
       await pause(3 * late.ttlMs + 500)
       assert.deepEqual(await answered(() => driver.touch([late])), [null], 'nor where it is the first to look')
@@ -201,7 +201,7 @@ export const laws: Draft[] = [
     name: 'an id that has left before it enters never stands in line: its enter was given up, and comes late',
     async run(rig) {
       const [a, b] = [await rig.driver(), await rig.driver()]
-      // On an empty line and in a crowd, waited for and tried: stores have ways of their own for each.
+      // On an empty line and in a crowd, with waiting and with trying: stores have ways of their own for each.
       for (const isCrowded of [false, true]) {
         const line = rig.name()
         const holder = entry(line)
@@ -324,11 +324,11 @@ export const laws: Draft[] = [
       rig.onClose(async () => stop())
       for (const holder of [far, middle, near]) await stand(a, holder)
       await stand(b, waiter)
-      // What is still on its way of those that came would wake it, and a look after that would see the grant by chance.
+      // Late wake-ups about places that came before would wake it, and a look after that would see the grant by chance.
       await pause(1_000)
       listen()
       await a.leave(far)
-      // Wake-ups may be false: only those count after which a look sees the grant, and it looks at no other time.
+      // Wake-ups may be false: only those count after which a look sees the grant, and this looks at no other time.
       for (;;) {
         await within('the waiter is woken', woken, LONG_TTL_MS)
         listen()

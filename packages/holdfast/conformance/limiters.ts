@@ -10,14 +10,14 @@ import { type Rig, until, within } from './rig.ts'
 
 type Open = () => Promise<Holdfast>
 
-/** A driver whose store can do no more than compare and set. */
+/** A driver whose store can only compare and set. */
 export function cellsOnly(driver: Driver, around: Around = {}): Driver {
   const bare: { take?: unknown } & Driver = new FaultyDriver(driver, around)
   delete bare.take
   return bare
 }
 
-/** Once with what the store has, once with its cells alone. */
+/** Once with the store's own rate limits, once with its cells alone. */
 function onBoth(name: string, run: (rig: Rig, open: Open) => Promise<void>): Draft[] {
   return [
     { law: 'limiter', name, run: (rig) => run(rig, () => rig.holdfast()) },
@@ -114,11 +114,11 @@ export const limiters: Draft[] = [
     await within('patience is no offence', Promise.all([1, 2, 3, 4, 5, 6].map(() => mine.acquire('patient'))))
     assert.equal((await theirs.look('patient')).shut, false)
     let keys = 0
-    // On a busy machine the time may be over before the other client asks: then with another key.
+    // On a busy machine the time may be over before the other client asks: then try another key.
     await until('it is shut for all clients', async () => {
       const key = `k${keys++}`
       let askedAt = 0
-      // The bucket drains meanwhile, so it takes as many tries as it takes: in one turn they all come at once.
+      // The bucket drains meanwhile, so the number of tries is open: they all come at once, in one turn.
       await until('it is shut', async () => {
         askedAt = performance.now()
         const asked = await Promise.all(Array.from({ length: 8 }, () => mine.take(key)))

@@ -1,4 +1,4 @@
-/** What a holder is told when its hold ends without it: exactly, and never too late. */
+/** What a holder hears when its hold ends without its own doing: exactly, and never too late. */
 import assert from 'node:assert/strict'
 import { LockLostError } from '../src/contract/errors.ts'
 import type { HoldState } from '../src/hold/held.ts'
@@ -131,7 +131,7 @@ export const losses: Draft[] = [
       let servedAt = 0
       assert.equal(await b.break(line), 1)
       await within('the holder is told', aborted(held.signal))
-      // It has noticed, and lets go at once; what it was doing may still go on.
+      // The holder has noticed, and releases at once; its work may still go on.
       assert.equal(await held.release(), false)
       const successor = await within('the next in line is served', next)
       const earlyMs = Math.ceil(askedAt + ttlMs - servedAt)

@@ -1,4 +1,4 @@
-/** Latches and barriers: waiting for others, whoever dies meanwhile. */
+/** Latches and barriers: parties wait for each other, whichever of them dies meanwhile. */
 import assert from 'node:assert/strict'
 import { CapacityMismatchError, UsageError } from '../src/contract/errors.ts'
 import type { Draft } from './case.ts'

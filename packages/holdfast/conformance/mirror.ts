@@ -1,6 +1,6 @@
 /**
  * The model beside a real store: each request goes to both, and their answers must agree. Tokens need not be equal,
- * only rise in the same order; a store may stop counting the weight in front once its answer is "blocked".
+ * only rise in the same order; a store may stop counting the weight ahead once its answer is "blocked".
  */
 import { isGranted } from '../src/contract/driver.ts'
 import { emptyLine, type LineEvent, type ModelAnswer, type ModelLine, purge, stepLine } from './model-line.ts'
@@ -12,7 +12,7 @@ export type Asked =
   | { readonly kind: 'reweigh'; readonly entry: ModelEntry; readonly turn: number }
   | { readonly kind: 'break'; readonly line: string; readonly atOnce: boolean }
 
-/** Who asks, as far as the model knows. */
+/** The contender, as far as the model knows. */
 export interface ModelEntry {
   readonly line: string
   readonly id: string
@@ -24,15 +24,15 @@ export interface ModelEntry {
 /** The part of a store's answer that the model knows. */
 export interface RealAnswer {
   readonly token: bigint
-  /** The weight in front. */
+  /** The weight ahead. */
   readonly ahead: number
-  /** Somebody else waits. */
+  /** True: another contender waits. */
   readonly wanted: boolean
 }
 
 /** Runs the model beside a real store. */
 export class Mirror {
-  /** The store counts all the weight in front, and nothing but that. */
+  /** The store counts all the weight ahead, and nothing but that. */
   readonly #isExact: boolean
   readonly #lines = new Map<string, ModelLine>()
   /** The store's token of each place, by the model's: the two must rise together. */
@@ -42,7 +42,7 @@ export class Mirror {
     this.#isExact = isExact
   }
 
-  /** Applies the request to the model; null: the two agree, else in what they do not. */
+  /** Applies the request to the model; null: the two agree, else in what they differ. */
   disagree(asked: Asked, real: RealAnswer | null, now: number): string | null {
     const name = asked.kind === 'break' ? asked.line : asked.entry.line
     const capacity = asked.kind === 'break' ? 1 : asked.entry.capacity
@@ -65,7 +65,7 @@ export class Mirror {
     if (isIn !== model.granted || (isIn && this.#isExact && real.ahead !== model.ahead)) {
       return `${what}: the store says ${say(real)}, the model ${sayModel(model)}`
     }
-    // "Nobody wants it" is a promise to a holder; "somebody may" is none.
+    // "Nobody wants it" is a promise to a holder; "somebody may" is no promise.
     if (isIn && model.wanted && !real.wanted)
       return `${what}: the store says that nobody else wants it, and somebody waits`
     // Only an exclusive hold has an order, and a waiter's token may still change.

@@ -1,13 +1,13 @@
 /**
- * A line as a pure step: (line, event) → (line, answer). This is what every store promises, on one page, and nothing of
- * how it is kept. The checker enumerates it, the simulation and the real stores are compared with it, and histories of
- * torture are replayed through it.
+ * A line as a pure step: (line, event) → (line, answer). This is what every store promises, on one page, without how
+ * the store keeps it. The checker enumerates it, the simulation and the real stores are compared with it, and histories
+ * of torture are replayed through it.
  *
  * Times are absolute, by the clock of the store. A world of small numbers keeps `now` at 0 and lets time pass by
  * `shift`.
  */
 
-/** One contender. Its weight is the one that it entered with. */
+/** One contender. Its weight is that of its enter. */
 export interface ModelPlace {
   readonly id: string
   readonly token: number
@@ -16,7 +16,7 @@ export interface ModelPlace {
   readonly ttl: number
   /** When its lease is over, unless it is renewed. */
   readonly lapsesAt: number
-  /** Not renewed any more: it weighs until it lapses. */
+  /** True: it can't be renewed any more, and counts until it lapses. */
   readonly broken: boolean
   /** Counts the changes of its weight; a request with a lower number is late. */
   readonly turn: number
@@ -39,7 +39,7 @@ export interface ModelLine {
   readonly raise: ModelRaise | null
   /** The last token that was given out. */
   readonly counter: number
-  /** Ids that left before they entered, or have another name now: a late enter of theirs finds no entrance. */
+  /** Ids that left before they entered, or have another name now: a late enter of theirs is refused. */
   readonly tombstones: readonly string[]
 }
 
@@ -61,21 +61,21 @@ export type LineEvent =
 /** Where a contender stands. */
 export interface ModelAnswer {
   readonly token: number
-  /** The weight in front. */
+  /** The weight ahead. */
   readonly ahead: number
   /** Its own weight: of a raised place the heavier one. */
   readonly weight: number
   /** Whether it holds. */
   readonly granted: boolean
-  /** Somebody else in the line waits. */
+  /** True: another contender of the line waits. */
   readonly wanted: boolean
 }
 
-/** What an event has made of a line. */
+/** The outcome of an event. */
 export interface LineStep {
   /** The line afterwards. */
   readonly line: ModelLine
-  /** null: there is no such place, or no room and nobody who waits. */
+  /** null: there is no such place; or there is no room, and the contender does not wait. */
   readonly answer: ModelAnswer | null
   /** How many holders were broken. */
   readonly broken: number
@@ -84,12 +84,12 @@ export interface LineStep {
 /** A line and an event in, the line afterwards out. */
 export type StepLine = (line: ModelLine, event: LineEvent, now: number) => LineStep
 
-/** A line in which nobody stands. */
+/** An empty line. */
 export function emptyLine(capacity: number): ModelLine {
   return { capacity, places: [], raise: null, counter: 0, tombstones: [] }
 }
 
-/** The weight in front of a place. A raised place also waits for those that were granted beside it. */
+/** The weight ahead of a place. A raised place also waits for those that were granted beside it. */
 export function ahead({ places, raise }: ModelLine, place: ModelPlace): number {
   const isRaised = raise?.id === place.id
   const inFront = (other: ModelPlace): boolean =>
@@ -99,7 +99,7 @@ export function ahead({ places, raise }: ModelLine, place: ModelPlace): number {
   return places.filter(inFront).reduce((sum, { weight }) => sum + weight, isHeavier ? raise.weight - first.weight : 0)
 }
 
-/** The one rule: the weight in front and the own weight fit into the capacity. */
+/** The one rule: the weight ahead and the own weight fit into the capacity. */
 export function isGrantedIn(line: ModelLine, place: ModelPlace): boolean {
   return ahead(line, place) + weightIn(line, place) <= line.capacity
 }
@@ -108,18 +108,18 @@ function weightIn({ raise }: ModelLine, place: ModelPlace): number {
   return raise?.id === place.id ? raise.weight : place.weight
 }
 
-/** Those that hold: a raised place that still waits holds with its first weight. */
+/** The places that hold. A raised place that still waits holds with its first weight. */
 export function holders(line: ModelLine): ModelPlace[] {
   return line.places.filter((place) => isGrantedIn(line, place) || line.raise?.id === place.id)
 }
 
-/** Those whose time is over have gone. */
+/** Removes the places whose time is over. */
 export function purge(line: ModelLine, now: number): ModelLine {
   if (line.places.every(({ lapsesAt }) => lapsesAt > now)) return line
   return keep(line, ({ lapsesAt }) => lapsesAt > now)
 }
 
-/** So much time passes. */
+/** Lets so much time pass. */
 export function shift(line: ModelLine, by: number): ModelLine {
   return { ...line, places: line.places.map((place) => ({ ...place, lapsesAt: place.lapsesAt - by })) }
 }
@@ -137,7 +137,7 @@ export const stepLine: StepLine = (before, event, now) => {
       return place === undefined ? nothing(line) : renew(line, place, now)
     case 'leave':
       if (place === undefined) return nothing(bury(line, event.id))
-      // What the holder of a broken place was doing may still go on: the place weighs until it lapses.
+      // The holder of a broken place may still be at work: the place counts until it lapses.
       return nothing(place.broken ? line : keep(line, ({ id }) => id !== place.id))
     case 'reweigh':
       if (place === undefined || place.broken) return nothing(line)
@@ -149,7 +149,7 @@ export const stepLine: StepLine = (before, event, now) => {
   }
 }
 
-/** The place goes on under another id; the old one never comes back. */
+/** The place continues under another id; the old id never comes back. */
 function rename(line: ModelLine, { id, to }: LineEvent & { kind: 'rename' }, now: number): LineStep {
   const heir = line.places.find((place) => place.id === id || place.id === to)
   if (heir === undefined || heir.broken) return nothing(line)
@@ -170,7 +170,7 @@ function renew(line: ModelLine, place: ModelPlace, now: number): LineStep {
   return stand(renewed, place)
 }
 
-/** Heavier: nobody else is granted from then on. Lighter: whoever fits is granted. */
+/** Heavier: from then on nobody else is granted. Lighter: whoever fits is granted. */
 function weigh(line: ModelLine, place: ModelPlace, weight: number, turn: number): ModelLine {
   const counted = change(line, place.id, (each) => ({ ...each, turn }))
   if (weight === place.weight) return { ...counted, raise: line.raise?.id === place.id ? null : line.raise }

@@ -1,4 +1,4 @@
-/** Any 1 to 512 bytes of UTF-8 are a name; two names are two lines; what is not a name is refused before any I/O. */
+/** Any 1 to 512 bytes of UTF-8 are a name; two names are two lines; what is no name is refused before any I/O. */
 import assert from 'node:assert/strict'
 import { UsageError } from '../src/contract/errors.ts'
 import type { Draft } from './case.ts'

@@ -1,4 +1,4 @@
-/** What only processes can show: killed, stopped and continued, crowded, and gone with their holds open. */
+/** What only processes can show: killed, stopped and continued, crowded, and ended with their holds open. */
 import assert from 'node:assert/strict'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -29,7 +29,7 @@ export const processes: Draft[] = [
     'a holder whose event loop is blocked past its ttl knows what became of its hold',
     'life',
     async (rig) => {
-      // With a heartbeat in a worker it is kept; without, it is lost, and the first look says so.
+      // With a heartbeat in a worker the hold is kept. Without, it is lost, and the first look says so.
       const driver = await rig.driver()
       const isVouched = 'latest' in driver
       await outlasting(driver.traits, 1_500, async (ttlMs) => {
@@ -88,7 +88,7 @@ export const processes: Draft[] = [
       const hf = await rig.holdfast()
       const held = await within('the next in line is served', hf.mutex(line).acquire())
       assert.ok(held.token > BigInt(token), 'a guard that has seen the new token refuses the old one')
-      // What it said before it was stopped may still be on its way here; it says nothing while it is stopped.
+      // What it said before it was stopped may still be on its way here; while stopped, it says nothing.
       const before = await settled(child.reports)
       child.signal('SIGCONT')
       const { code } = await child.told('refused', before)
@@ -110,7 +110,7 @@ export const processes: Draft[] = [
         const diary = join(folder, 'diary')
         const children = await Promise.all(Array.from({ length: 4 }, () => Errand.start(rig)))
         for (const child of children) child.order({ kind: 'visit', line, times: 50, fairness, diary })
-        // One that finds another inside fails: the folder that stands for being inside can be made by one only.
+        // A process that finds another inside fails: only one can create the folder that stands for being inside.
         await within('all are served', Promise.all(children.map((child) => child.told('done'))), 100_000)
         const tokens = (await readFile(diary, 'utf8')).trimEnd().split('\n').map(BigInt)
         assert.equal(tokens.length, 200)

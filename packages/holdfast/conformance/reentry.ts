@@ -1,4 +1,4 @@
-/** Re-entry by async context and by owner: deeper yes, sideways in turns, afterwards not at all. */
+/** Re-entry by async context and by owner: nested yes, side by side one after the other, afterwards not at all. */
 import assert from 'node:assert/strict'
 import { AcquireTimeoutError, UsageError } from '../src/contract/errors.ts'
 import type { Draft } from './case.ts'

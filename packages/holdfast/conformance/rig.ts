@@ -8,9 +8,9 @@ import { type Holdfast, makeInstance } from '../src/holdfast.ts'
 
 /** Names the store under test, so that a case can also open it in a child process. */
 export interface StoreUnderTest {
-  /** A built JS module whose default export makes a driver: `(config) => Driver`, or a promise of one. */
+  /** A built JS module whose default export makes a driver: `(config) => Driver`, or a promise of a driver. */
   readonly module: URL
-  /** Given to it; JSON. */
+  /** The argument for it; JSON. */
   readonly config?: unknown
 }
 
@@ -30,7 +30,7 @@ export class Rig {
     return `conformance/${hint}/${randomBytes(8).toString('hex')}`
   }
 
-  /** A new client of the store: nothing but the store itself is shared with the others. */
+  /** A new client of the store: it shares nothing with the others but the store itself. */
   async driver(): Promise<Driver> {
     const loaded = (await import(this.store.module.href)) as { readonly default: unknown }
     if (typeof loaded.default !== 'function') {
@@ -64,10 +64,10 @@ export class Rig {
 
 const same = (driver: Driver): Driver => driver
 
-/** For what must outlast a busy machine. */
+/** For leases that must outlast a busy machine. */
 export const LONG_TTL_MS = 20_000
 
-/** For what must lapse: the smallest that still leaves room for the requests around it. */
+/** For leases that must lapse: the shortest that still leaves room for the requests around it. */
 export function shortTtlMs(traits: Traits): number {
   return Math.max(traits.ttlMsMin, 250)
 }
@@ -89,7 +89,7 @@ export async function crowd(from: Pick<Driver, 'list'>, name: string): Promise<n
   return line.holders.length + line.waiters.length
 }
 
-/** Waits until it is true; asks again and again, since the store can't be told to call us. */
+/** Waits until it is true; asks again and again, because the store can't call us. */
 export async function until(what: string, isTrue: () => Promise<boolean> | boolean): Promise<void> {
   const end = performance.now() + PATIENCE_MS
   while (!(await isTrue())) {
@@ -103,8 +103,8 @@ export function pause(ms: number): Promise<void> {
 }
 
 /**
- * The attempt, which others stand in the way of, ends when its time is over. A store that has not answered within
- * that time tells nothing of others, and the error says so: on a busy machine it is given more, and only there.
+ * Others are in the way, so the attempt ends when its time is over. A store that has not answered within that time
+ * tells nothing of others, and the error says so: only then, on a busy machine, the attempt gets more time.
  */
 export async function timesOut(attempt: (waitMs: number) => Promise<unknown>, firstMs = 50): Promise<void> {
   for (let waitMs = firstMs; ; waitMs *= 4) {
@@ -120,8 +120,8 @@ export async function timesOut(attempt: (waitMs: number) => Promise<unknown>, fi
 }
 
 /**
- * Runs what needs a lease that lasts, with one so short that the case is short, too. A machine that is too busy to
- * renew it in time is given longer ones: a renewal that does not work fails with each of them.
+ * Runs what needs a lease that lasts, with a lease so short that the case is short, too. If the machine is too busy to
+ * renew in time, the case gets longer leases. A renewal that does not work fails with each of them.
  */
 export async function outlasting(
   traits: Traits,

@@ -1,4 +1,4 @@
-/** Tokens rise, whatever happens between two holds, and come through every hand exactly. */
+/** Tokens rise, whatever happens between two holds, and pass through every hand unchanged. */
 import assert from 'node:assert/strict'
 import { StoreError } from '../src/contract/errors.ts'
 import type { Draft } from './case.ts'

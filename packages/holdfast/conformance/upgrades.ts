@@ -1,4 +1,4 @@
-/** A read lock that becomes a write lock without letting go. */
+/** A read lock that becomes a write lock without a release. */
 import assert from 'node:assert/strict'
 import { HoldfastError, LockLostError, UnsupportedError, UsageError } from '../src/contract/errors.ts'
 import { isGranted } from '../src/contract/driver.ts'
@@ -135,14 +135,14 @@ export const upgrades: Draft[] = [
         const shared = { weight: 1, capacity: 1_000_000 }
         const front = entry(line, shared)
         assert.ok(await driver.enter(front, true))
-        // It looks again with every heartbeat.
+        // The upgrade looks again with every heartbeat.
         const held = await a.rwLock(line, { ttlMs: 12_000 }).upgrade.acquire()
         const behind = entry(line, { ...shared, ttlMs })
         const place = await driver.enter(behind, true)
         assert.ok(place !== null && isGranted(behind, place))
         let writes = false
         const upgrading = held.upgrade().finally(() => (writes = true))
-        // Tried again with a longer lease, the case closes what this try has left behind.
+        // If this is tried again with a longer lease, the case closes what this try has left behind.
         upgrading.catch(() => undefined)
         await driver.leave(front)
         const [still] = await driver.touch([behind])
@@ -205,7 +205,7 @@ export const upgrades: Draft[] = [
     const [driver, other] = [await rig.driver(), await rig.driver()]
     assert.ok(driver.reweigh, 'a store that keeps an order and counts can reweigh')
     const capacity = 1_000_000
-    // A writer leaves, and with it U and R are granted; U becomes heavier before R has heard of that.
+    // A writer leaves, and so U and R are granted; U becomes heavier before R has heard of its grant.
     for (let round = 0; round < 5; round++) {
       const line = rig.name()
       const [writer, light, reader] = [capacity, 500_001, 1].map((weight) => entry(line, { weight, capacity }))
@@ -325,7 +325,7 @@ export const upgrades: Draft[] = [
           tokens.push(write.token)
           await Promise.resolve()
           inside--
-          // Let go by the end of the work.
+          // Released by the end of the work.
         })
       }
     }

@@ -42,8 +42,8 @@ export const views: Draft[] = [
       const line = rig.name()
       const list = { list: (prefix: string) => hf.list({ prefix }) }
       const { read, write } = hf.rwLock(line)
-      // Readers of one process share a place, unless in strict order, which not every store can keep: so another
-      // process reads, too.
+      // Readers of one process share a place, unless in strict order, which not every store can do. So another process
+      // reads, too.
       const other = await rig.holdfast()
       const readers = [await read.acquire(), await other.rwLock(line).read.acquire()]
       const writing = write.acquire()

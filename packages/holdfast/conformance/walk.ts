@@ -1,4 +1,4 @@
-/** A random walk through one line: after each step the store must stand where the model stands. */
+/** A random walk through one line: after each step the store must agree with the model. */
 import assert from 'node:assert/strict'
 import { type Driver, type Entry, isGranted, type Place } from '../src/contract/driver.ts'
 import type { Draft } from './case.ts'
@@ -7,9 +7,7 @@ import { entry, type Rig } from './rig.ts'
 
 const STEPS = 60
 
-/**
- * Its seed is in the message of a failure, and as HOLDFAST_WALK_SEED in the environment it walks the same way again.
- */
+/** A failure shows the seed in its message. With HOLDFAST_WALK_SEED in the environment the walk is the same again. */
 function dice(seed: number): (below: number) => number {
   let state = seed
   return (below) => {
@@ -67,7 +65,7 @@ class Walk {
     this.#agree({ kind: 'enter', entry: walker.at, wait }, place)
   }
 
-  /** The answer was lost: the same id is asked for again. What has gone is not: a store need not remember it. */
+  /** The answer was lost: ask again with the same id. Not for a place that is gone: a store need not remember it. */
   async #again(walker: Walker): Promise<void> {
     if ((await this.#touch(walker)) === null) this.#walkers.splice(this.#walkers.indexOf(walker), 1)
     else await this.#enter(walker, true)
@@ -98,7 +96,7 @@ class Walk {
     const place = await this.#touch(walker)
     if (driver.reweigh === undefined || place === null) return
     const isHeavy = walker.turn % 2 === 1
-    // Only a holder becomes heavier; a raised one that still waits may be light again.
+    // Only a holder becomes heavier; a raised place that still waits may become light again.
     if (!isHeavy && !isGranted(at, place)) return
     const asked = isHeavy ? at : { ...at, weight: at.capacity }
     walker.turn += 1
@@ -121,8 +119,8 @@ class Walk {
 async function walk(rig: Rig, capacity: number): Promise<void> {
   const first = await rig.driver()
   const { fair, counting } = first.traits
-  // On Redlock the order of two clients is that of their own estimates of the time, which a busy machine makes poor:
-  // one client walks alone there.
+  // On Redlock the order of two clients is that of their own estimates of the time, and a busy machine makes these
+  // poor. So one client walks alone there.
   const drivers = first.name === 'redlock' ? [first] : [first, await rig.driver(), await rig.driver()]
   if (!fair || (capacity > 1 && !counting)) return
   const given = Number(process.env['HOLDFAST_WALK_SEED'])

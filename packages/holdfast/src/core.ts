@@ -1,6 +1,6 @@
 /**
- * `holdfast/core`: locks over a driver that you give, without any store and without the kit (limiter, ids, once …).
- * For bundles: with `holdfast/ioredis` a third of what `holdfast` weighs.
+ * `holdfast/core`: locks over a driver that you give. It contains no store and no kit (limiter, ids, once …), so a
+ * bundle with `holdfast/core` and `holdfast/ioredis` is a third of the size of one with `holdfast`.
  */
 import type { Driver } from './contract/driver.ts'
 import { UsageError } from './contract/errors.ts'
@@ -22,8 +22,8 @@ export type { Permits, Semaphore } from './locks/semaphore.ts'
 export type { UpgradeHeld, UpgradeLock } from './locks/upgrade.ts'
 
 /**
- * The locks on a store.
- * @param driver what a factory of one of the subpaths has made, such as `ioredis(client)` of `holdfast/ioredis`.
+ * Makes the locks on a store.
+ * @param driver what the factory of a subpath returns, such as `ioredis(client)` of `holdfast/ioredis`.
  */
 export function holdfast(driver: Driver, options: HoldfastOptions = {}): Locks {
   for (const kit of ['history', 'report'] as const) {

@@ -1,4 +1,4 @@
-/** A store that is given as a driver: whether it is one, and which options are not for it. */
+/** Checks a store that the caller gave as a driver: is it a driver, and do the options apply to a driver? */
 import type { Driver } from './contract/driver.ts'
 import { UsageError } from './contract/errors.ts'
 import type { HoldfastOptions } from './contract/options.ts'
@@ -12,14 +12,14 @@ export function checkDriver(driver: Driver, options: HoldfastOptions): Driver {
   if (!isDriver(driver)) {
     throw new UsageError(
       `holdfast/core needs a driver, such as ioredis(client) of holdfast/ioredis; given ${seen(driver)}. ` +
-        'URLs and clients as they are work with holdfast',
+        'Pass URLs and clients to holdfast() of the entry holdfast',
     )
   }
   checkForDriver(options)
   return driver
 }
 
-/** What only an opener of URLs could do. */
+/** Refuses the options that only apply to a store opened by URL. */
 export function checkForDriver({ heartbeat, prefix }: HoldfastOptions): void {
   if (heartbeat === 'worker') {
     throw new UsageError("heartbeat 'worker' needs a store given by URL: a worker can't use a client of this thread")

@@ -1,34 +1,36 @@
-/** Whether an instance can do its work now: for readiness probes. */
+/** Can this instance do its work now? For readiness probes. */
 import type { Core } from './acquire/core.ts'
 import { checkKeys, checkWhole } from './contract/check.ts'
 import { UnsupportedError } from './contract/errors.ts'
 
-/** How long `health()` may take. */
+/** Options of `health()`. */
 export interface HealthOptions {
   /** How long the store may take to answer. Default 1 000; 1 to 60 000. */
   readonly timeoutMs?: number
 }
 
-/** Whether locks can be taken and kept now. */
+/** Whether this process can take and keep locks now. */
 export interface Health {
-  /** The store answers, no hold is at risk, and the instance is open. */
+  /** True if the store answers, no hold is at risk, and the instance is open. */
   readonly ok: boolean
   /** Whether the store answered in time. */
   readonly reachable: boolean
-  /** How long the store took to answer; null: it did not. */
+  /** How long the store took to answer; null if it did not answer. */
   readonly roundTripMs: number | null
-  /** How long ago the store last answered a heartbeat; null: never yet, as while nothing is held. */
+  /**
+   * How long ago the store last answered a heartbeat; null if it never has, as when this process has held no lock yet.
+   */
   readonly lastRenewalMs: number | null
-  /** How many holds have a lease whose renewal failed, and which still runs. */
+  /** How many holds are at risk: their last renewal failed, and their lease still runs. */
   readonly holdsAtRisk: number
-  /** Why it is not ok; '' when it is. */
+  /** Why `ok` is false; '' when it is true. */
   readonly reason: string
 }
 
 const KEY = 'holdfast/health'
 const TIMEOUT_MS = 1_000
 
-/** Never rejects but for wrong options; settles within `timeoutMs`. */
+/** Settles within `timeoutMs`. Rejects only for wrong options. */
 export async function checkHealth(core: Core, options: HealthOptions | undefined): Promise<Health> {
   const given = checkKeys('health options', options, ['timeoutMs'])
   const timeoutMs = given.timeoutMs === undefined ? TIMEOUT_MS : checkWhole('timeoutMs', given.timeoutMs, 1, 60_000)
@@ -49,7 +51,7 @@ export async function checkHealth(core: Core, options: HealthOptions | undefined
   }
 }
 
-/** null: the store answered. Else why not. */
+/** Resolves with null if the store answered, else with the reason why it did not. */
 function answerOf(core: Core, timeoutMs: number): Promise<string | null> {
   return new Promise((resolve) => {
     const cancel = core.runtime.after(timeoutMs, () => resolve(`the store gave no answer within ${timeoutMs} ms`), true)
@@ -69,7 +71,7 @@ async function ask({ driver }: Core): Promise<void> {
     await driver.swap(KEY, null)
   } catch (error) {
     if (!(error instanceof UnsupportedError)) throw error
-    // A layout without cells: one look at one lock will do.
+    // This layout of keys has no cells. A look at one lock shows just as well that the store answers.
     for await (const _ of driver.list(KEY)) return
   }
 }

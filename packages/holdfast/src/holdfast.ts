@@ -20,34 +20,42 @@ import { type Segments, type SegmentsOptions, StoreSegments } from './kit/segmen
 
 /** An instance: everything that one store can do for this process. */
 export interface Holdfast extends Locks {
-  /** A job on a schedule that runs once per period, whichever process comes first. */
+  /** A job on a schedule. Each period it runs once, in the process that comes first. */
   once(name: string, options: OnceOptions): Once
-  /** The same job without a schedule: for whoever is called at the right time, and to see its last run. */
+  /** The same job without a schedule: for code that something else calls at the right time, and to see the last run. */
   job(name: string, options?: LockOptions): Job
   /** The last run of every job. */
   jobs(): Promise<Readonly<Record<string, JobRun>>>
-  /** Opens once `count` have counted down; 1 to 1 000 000. All users of the name must agree on the number. */
+  /**
+   * A latch that opens once `count` parties have counted down; 1 to 1 000 000. All users of the name must give the same
+   * number.
+   */
   latch(name: string, count: number, options?: LockOptions): Latch
-  /** Lets `parties` go on together, again and again; 1 to 1 000. All users of the name must agree on the number. */
+  /**
+   * A barrier where `parties` wait for each other, again and again; 1 to 1 000. All users of the name must give the
+   * same number.
+   */
   barrier(name: string, parties: number, options?: LockOptions): Barrier
   /** A small shared value with a version. */
   cell<T>(key: string): Cell<T>
-  /** So many in so much time, for each key. */
+  /** A rate limit: so many calls in so much time, counted for each key. */
   limiter(name: string, options: LimiterOptions): Limiter
-  /** 64-bit ids by time that never repeat, made in this process. */
+  /** 64-bit ids in the order of time. They never repeat, and this process makes them without asking the store. */
   ids(options?: IdsOptions): Ids
-  /** Increasing numbers, taken from the store a range at a time. */
+  /** Increasing numbers. This process takes them from the store a range at a time. */
   segments(name: string, options?: SegmentsOptions): Segments
   /**
-   * What happened to a lock, or to all of this instance, as this process saw it, the oldest first. UsageError without
+   * What this process saw happen to a lock, or to all locks of this instance, the oldest first. UsageError without
    * `history` in the options.
    */
   history(name?: string): HistoryEntry[]
-  /** Whether locks can be had and kept now, for readiness probes. Settles within `timeoutMs` (default 1 000). */
+  /**
+   * Whether this process can take and keep locks now, for readiness probes. Settles within `timeoutMs` (default 1 000).
+   */
   health(options?: HealthOptions): Promise<Health>
 }
 
-/** The kit makes names of its own from these: shorter than a line's. */
+/** The kit adds its own prefixes and suffixes to these names, so they must be shorter than the name of a line. */
 const KIT_NAME_BYTES = 200
 
 class KitInstance extends Instance implements Holdfast {
@@ -112,7 +120,7 @@ class KitInstance extends Instance implements Holdfast {
 
   history(name?: string): HistoryEntry[] {
     if (this.#history === null)
-      throw new UsageError('nothing is remembered: open it with holdfast(store, { history: true })')
+      throw new UsageError('this instance keeps no history: open it with holdfast(store, { history: true })')
     return this.#history.read(name === undefined ? null : checkName('a lock name', name))
   }
 

@@ -1,4 +1,4 @@
-/** Locks and what is made of them: `holdfast(store)` opens a store. Re-exports only. */
+/** The entry `holdfast`: `holdfast(store)` opens a store and gives its locks. Re-exports only. */
 export * from './contract/errors.ts'
 export type {
   AcquiredEvent,

@@ -1,4 +1,4 @@
-/** An open instance with its locks, and without the kit: what `holdfast/core` gives. */
+/** An open instance with its locks, without the kit: what `holdfast/core` returns. */
 import { Core } from './acquire/core.ts'
 import type { WorkerHeartbeat } from './acquire/heartbeat.ts'
 import { shownLine } from './acquire/holders.ts'
@@ -25,34 +25,37 @@ import { type RwLock, rwLock } from './locks/rw-lock.ts'
 import { type Semaphore, semaphore } from './locks/semaphore.ts'
 import { system } from './system.ts'
 
-/** What every instance makes: locks, and what is built of them. */
+/** What every instance makes: locks, and what is built from locks. */
 export interface Locks extends AsyncDisposable {
-  /** What the store can carry. */
+  /** What the store can do. */
   readonly traits: Traits
-  /** One holder at a time. */
+  /** A lock that one holder has at a time. */
   mutex(name: string, options?: LockOptions): Lock
-  /** Up to `permits` at a time; 1 to 1 000 000. All users of the name must agree on the number. */
+  /** A lock that has `permits` permits to give out; 1 to 1 000 000. All users of the name must give the same number. */
   semaphore(name: string, permits: number, options?: LockOptions): Semaphore
-  /** Many readers or one writer. */
+  /** A lock that many readers or one writer have at a time. */
   rwLock(name: string, options?: LockOptions): RwLock
-  /** One leader among many candidates. */
+  /** An election: one leader among many candidates. */
   election(name: string, options?: ElectionOptions): Election
-  /** Several locks as one, all or nothing; also of several instances. */
+  /** Several locks as one, all or nothing. The locks may belong to several instances. */
   all(locks: readonly Lock[]): MultiLock
-  /** Goes on with a hold that another process has handed on (`held.export()`); works once. NotHeldError: it is gone. */
+  /**
+   * Continues a hold that another process has exported with `held.export()`; works once. NotHeldError: the hold is
+   * gone.
+   */
   adopt(text: string): Promise<Held>
-  /** Who holds and who waits, line by line; only names that begin with `prefix` (default ''). */
+  /** Who holds and who waits, lock by lock; only names that begin with `prefix` (default ''). */
   list(options?: { readonly prefix?: string }): AsyncIterable<LineView>
-  /** Those who wait for each other in a circle, across processes; each circle once. */
+  /** Waiters of any process that wait for each other in a circle; each circle once. */
   deadlocks(): Promise<Deadlock[]>
   /**
-   * Takes the line from its holders: their leases are renewed no more, and others are served once they have run out.
-   * With `now` others are served at once, and two may act at the same time. Answers how many places were broken.
+   * Takes the lock from its holders. They can no longer renew, and others get the lock when those leases have run out.
+   * With `now` others get the lock at once, so two may act at the same time. Returns how many places were broken.
    */
   break(name: string, options?: { readonly now?: boolean }): Promise<number>
-  /** Makes the schema on SQL servers; does nothing elsewhere. */
+  /** Creates the tables on SQL servers; does nothing elsewhere. */
   setup(): Promise<void>
-  /** Gives back all holds and rejects all waiters. A client it was given stays open. */
+  /** Gives back all holds and rejects all waiters. A client that you gave stays open. */
   close(): Promise<void>
 }
 
@@ -140,7 +143,7 @@ export class Instance implements Locks {
   }
 
   async #close(): Promise<void> {
-    // First, what needs the store once more; whatever comes of that, the rest is closed as well.
+    // First close what still needs the store. Whether that succeeds or fails, the rest must be closed as well.
     await Promise.allSettled([...this.closers].map(async (close) => close()))
     await this.core.close()
   }
@@ -155,7 +158,7 @@ export class Instance implements Locks {
   }
 }
 
-/** Whether the driver lives in a thread of its own, and renews there. */
+/** Whether the driver runs in a worker thread, which then also renews. */
 function hasWorker(driver: Driver): driver is Driver & WorkerHeartbeat {
   return 'latest' in driver && 'fix' in driver
 }

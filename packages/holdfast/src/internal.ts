@@ -1,6 +1,6 @@
 /**
- * For Holdfast's own packages (holdfast-lab, holdfast-console) only: anything here may change with any release.
- * Re-exports only.
+ * Only for Holdfast's own packages (holdfast-lab, holdfast-console): any release may change anything here. Re-exports
+ * only.
  */
 export { type Given, parseArgs, refuseBoth, type Syntax, usage } from './cli/args.ts'
 export { type Command, type Commands, STORE_HELP } from './cli/command.ts'

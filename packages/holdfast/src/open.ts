@@ -1,4 +1,4 @@
-/** Turns a URL into an instance: the scheme picks the driver, which is loaded only then. */
+/** Turns a URL into an instance. The scheme of the URL names the driver; only that driver is loaded. */
 import { UsageError } from './contract/errors.ts'
 import { checkInstanceOptions, type HoldfastOptions } from './contract/options.ts'
 import type { Driver } from './contract/driver.ts'
@@ -14,14 +14,14 @@ import { seen } from './stores/shared/seen.ts'
 
 const SILENCE_MS = 60_000
 
-/** A client that you have already. It is used as it is, and never closed. */
+/** A client that you already have. Holdfast uses the client as it is, and never closes it. */
 export type StoreClient = RedisClient | PgPool | PostgresSql | MysqlPool
 
 /**
  * Opens a store and gives the locks on it.
  * @param store a URL such as `redis://localhost:6379` or `memory:`; a client of ioredis, redis, pg (a Pool), postgres
- * or mysql2 (a pool); or a driver from one of the subpaths. Default: `sqlite:`, the file that all processes of this
- * user share.
+ * or mysql2 (a pool); or a driver from one of the subpaths. Default: `sqlite:`, a file that all processes of this user
+ * share.
  */
 export async function holdfast(
   store: string | URL | StoreClient | Driver = 'sqlite:',
@@ -42,7 +42,7 @@ export async function holdfast(
 
 function noStore(given: unknown): UsageError {
   const works = STORES.flatMap(({ client }) => client?.works ?? [])
-  const hint = Array.isArray(given) ? '; several Redis servers are a driver: redlock([…]) of holdfast/redlock' : ''
+  const hint = Array.isArray(given) ? '; for several Redis servers, give redlock([…]) of holdfast/redlock' : ''
   return new UsageError(
     `a store must be a URL, a driver, or one of these clients: ${works.join('; ')}. Given ${seen(given)}${hint}`,
   )
@@ -58,7 +58,7 @@ async function overUrl(store: string, options: HoldfastOptions): Promise<Holdfas
   }
 }
 
-/** Opens the store in this thread, or in a worker that renews while this thread is blocked. */
+/** Opens the store in this thread, or in a worker that keeps renewing while this thread is blocked. */
 async function openThere(
   store: string,
   given: HoldfastOptions,
@@ -66,7 +66,7 @@ async function openThere(
   const { url, options } = readStore(store, given)
   if (options.heartbeat !== 'worker') return openDriver(store, given)
   if (url.scheme === 'memory') {
-    throw new UsageError("heartbeat 'worker' can't be had on memory: its locks belong to this thread")
+    throw new UsageError("heartbeat 'worker' does not work with memory: its locks belong to this thread")
   }
   const { RemoteDriver } = await import('./worker/remote-driver.ts')
   const { prefix, connectTimeoutMs, silenceMs = SILENCE_MS } = options
@@ -78,12 +78,12 @@ async function openThere(
   return { driver, options }
 }
 
-/** The worker opens the same URL, and must not start a worker of its own. */
+/** The worker opens the same URL, and must not start another worker. */
 function withoutHeartbeat(store: string): string {
   return store.replace(/([?&])heartbeat=[^&#]*&?/, '$1').replace(/[?&]$/, '')
 }
 
-/** Opens the driver that a URL names, with the options of both the URL and the code. */
+/** Opens the driver that a URL names. Options come from both the URL and the code. */
 export async function openDriver(
   store: string,
   options: HoldfastOptions,
@@ -98,7 +98,7 @@ function readStore(
   given: HoldfastOptions,
 ): { readonly url: StoreUrl; readonly options: HoldfastOptions } {
   const url = parseStoreUrl(store, STORES)
-  // What was given in code wins over what stands in the URL.
+  // Options given in code win over options in the URL.
   const options: HoldfastOptions = { ...url.options, ...given }
   checkInstanceOptions(options)
   return { url, options }

@@ -1,16 +1,16 @@
-/** Reads a store's URL. Passwords never come out in an error: what is shown has them removed. */
+/** Reads a store's URL. An error never shows a password: what is shown of a URL has the passwords removed. */
 import { UsageError } from './contract/errors.ts'
 import type { HoldfastOptions } from './contract/options.ts'
 import type { StoreOpener } from './stores/shared/opener.ts'
 
 export interface StoreUrl {
-  /** As written before the colon, such as 'redis' or 'redis+sentinel'. */
+  /** What stands before the colon, such as 'redis' or 'redis+sentinel'. */
   readonly scheme: string
   /** What stands between the scheme and the query. */
   readonly rest: string
-  /** The options among the query. */
+  /** Those parameters of the query that are options of Holdfast. */
   readonly options: HoldfastOptions
-  /** What else stands in the query: settings of the store's own, as they were written. */
+  /** All other parameters of the query, as written: settings of the store itself. */
   readonly settings: Readonly<Record<string, string>>
 }
 
@@ -28,7 +28,7 @@ const BOOLEANS = ['report', 'renew', 'reentrant', 'refuseDeadlock']
 const TEXTS = ['fairness', 'label', 'prefix', 'heartbeat']
 const KEYS = [...NUMBERS, ...BOOLEANS, ...TEXTS]
 
-/** Refuses a scheme that none of the stores has, and a setting that its store does not have. */
+/** Refuses a scheme that no store has, and a setting that the store does not have. */
 export function parseStoreUrl(text: string, stores: readonly Pick<StoreOpener, 'schemes' | 'settings'>[]): StoreUrl {
   const match = /^([a-z][a-z0-9+]*):([^?#]*)(?:\?([^#]*))?$/i.exec(text)
   const scheme = match?.[1]?.toLowerCase()
@@ -41,8 +41,9 @@ export function parseStoreUrl(text: string, stores: readonly Pick<StoreOpener, '
   }
   const rest = match[2] ?? ''
   const query = match[3] ?? ''
-  // `postgres://ann:1/2@host`: a host "ann", a port 1 and a database, or a password with a slash? Whoever reads it the
-  // first way connects to a stranger, and shows the rest of the password as a name. `redis://ann:x?label=y@host` alike.
+  // In `postgres://ann:1/2@host`, is "ann" a host, 1 a port and the rest a database, or is `1/2` a password? The first
+  // reading would connect to a stranger, and would show the rest of the password as a name. The same holds for
+  // `redis://ann:x?label=y@host`. So both are refused.
   if (/^\/\/[^/]+\/.*@/s.test(rest) || (query.includes('@') && /^\/\/[^@[]*:(?!\d*([/,]|$))[^@]*$/s.test(rest))) {
     throw new UsageError('an @, / or ? in the user, password or path of a store URL must be written %40, %2F or %3F')
   }
@@ -80,17 +81,22 @@ function convert(key: string, value: string): unknown {
   return value
 }
 
-/** `redis://:pass?word@host` has its query where its author has a password: only what looks like an option is shown. */
+/**
+ * In `redis://:pass?word@host` the author meant a password where we see a query. So show only what looks like the name
+ * of an option.
+ */
 function shownKey(key: string): string {
   return /^[a-z]{1,40}$/i.test(key) ? JSON.stringify(key) : 'of that name (a ? in a password must be written %3F)'
 }
 
-/** The same of a value: with an @ the query may have begun inside a password. */
+/** The same for a value: if there is an @, the query may have begun inside a password. */
 function shownValue(value: string): string {
   return value.includes('@') ? 'another text' : JSON.stringify(value)
 }
 
-/** What may be shown of a URL that can't be read: nothing past the first colon, since a password could be anywhere. */
+/**
+ * What an error may show of an unreadable URL: nothing after the first colon, because a password could stand anywhere.
+ */
 function shownStart(text: string): string {
   const start = /^[^:/@?#]{0,40}/.exec(text)?.[0] ?? ''
   return JSON.stringify(start.length < text.length ? `${start}:…` : start)

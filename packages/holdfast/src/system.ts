@@ -1,9 +1,9 @@
-/** The real Runtime: this process, this machine. */
+/** The real Runtime: the clocks, timers and randomness of this process. */
 import { randomFillSync } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Cancel, Runtime } from './contract/runtime.ts'
 
-// Random bits are drawn 256 ids at a time: one id then costs a slice, not a call into the kernel's generator.
+// Random bits are drawn for 256 ids at a time, so one id costs a slice and not a call into the kernel's generator.
 const ID_BYTES = 16
 const pool = Buffer.allocUnsafeSlow(ID_BYTES * 256)
 let drawn = pool.length
@@ -18,10 +18,10 @@ function randomId(): string {
   return id
 }
 
-/** setTimeout fires at once for anything larger. */
+/** The longest timer: setTimeout fires at once for anything longer. */
 const TIMER_MS_MAX = 2_147_483_647
 
-/** A wait that is longer than a timer can be is waited for in parts: 30 days are 30 days, not 24.8. */
+/** Splits a wait that is longer than a timer can be into parts, so 30 days are 30 days and not 24.8. */
 function after(ms: number, fn: () => void, keepAlive: boolean): Cancel {
   const at = performance.now() + ms
   let timer: NodeJS.Timeout

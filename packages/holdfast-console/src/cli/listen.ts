@@ -1,4 +1,4 @@
-/** Where the console listens, and what it asks for there: loopback is free, anywhere else takes a token. */
+/** Where the console listens, and what readers need there: nothing on loopback, a token anywhere else. */
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -16,7 +16,7 @@ export interface Address {
   /** The names that browsers may call. */
   readonly hosts: readonly string[]
   readonly token: string
-  /** The token was given, and is not shown. */
+  /** True: the user gave the token, so it is not shown. */
   readonly isOwnToken: boolean
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | null
 }

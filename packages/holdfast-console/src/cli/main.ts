@@ -9,7 +9,7 @@ function version(): string {
 }
 
 const args = process.argv.slice(2)
-// It has one command only, which nobody has to type.
+// There is one command only, so nobody has to type it.
 const typed = args[0] === '--version' || args[0] === '-V' ? args : ['ui', ...args]
 const says = 'shows the locks on a live page'
 const commands = { ui: { usage: '', says, load: () => import('./ui.ts') } }

@@ -1,4 +1,4 @@
-/** `holdfast ui`, which is `holdfast-console`: starts the console, and says where it is. */
+/** `holdfast ui`, which is `holdfast-console`: starts the console, and prints its address. */
 import { holdfast } from 'holdfast'
 import {
   checkWhole,

@@ -1,4 +1,4 @@
-/** `holdfast lab`: broken recipes, run on real servers until they break, each next to the one that does not. */
+/** `holdfast lab`: broken recipes, run on real servers until they break, each beside the remedy. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isatty } from 'node:tty'
@@ -53,7 +53,7 @@ Examples:
   holdfast lab --all --json`
 
 const WIDTH_MAX = 120
-/** Where it is no terminal that reads. */
+/** For output that is not a terminal. */
 const WIDTH_ELSEWHERE = 100
 
 export async function execute(given: Given): Promise<number> {
@@ -75,12 +75,12 @@ export async function execute(given: Given): Promise<number> {
     const code = signalExit(signal)
     interrupted = code
     complain('stopping: the servers and processes of the lab are ended first')
-    // Among them may be one that is stopped, which only we can end. What the exhibit waits for may never come now.
+    // One of them may be stopped, which only we can end. What the exhibit waits for may never come now.
     void stage.close().finally(() => process.exit(code))
   }
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
   for (const signal of signals) process.on(signal, interrupt)
-  // Who waits for a message only keeps no process alive: all fifty of a herd may wait for one that is on its way.
+  // A wait for a message keeps no process alive, and all fifty of a herd may wait for a message that is on its way.
   const alive = setInterval(() => undefined, 60_000)
   try {
     const reports: Report[] = []
@@ -128,7 +128,7 @@ async function checkWritable(option: string, path: string, write: () => Promise<
   }
 }
 
-/** null: none, they are to be listed. */
+/** null: none, so list them. */
 function chosen(given: Given): readonly Exhibit[] | null {
   const [name] = given.operands
   if (given.flags.has('all')) {

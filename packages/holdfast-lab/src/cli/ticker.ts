@@ -1,4 +1,4 @@
-/** Progress on stderr: one line that is written over on a terminal, a new one every few seconds elsewhere. */
+/** Progress on stderr: one line that is overwritten on a terminal, and a new line every few seconds elsewhere. */
 import { writeSync } from 'node:fs'
 import { isatty } from 'node:tty'
 import type { Progress } from '../torture/conductor/options.ts'

@@ -1,4 +1,4 @@
-/** `holdfast torture export`: gives a history to the checkers of others. */
+/** `holdfast torture export`: writes a history for other checkers. */
 import { createWriteStream } from 'node:fs'
 import { once } from 'node:events'
 import { type Given, nearest, type Syntax, usage } from 'holdfast/internal'

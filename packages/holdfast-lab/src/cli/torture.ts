@@ -1,4 +1,4 @@
-/** `holdfast torture`: puts locks through harsh conditions, and judges what came of it. */
+/** `holdfast torture`: puts locks through harsh conditions, and judges the outcome. */
 import { randomBytes } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
@@ -99,7 +99,7 @@ export async function execute(given: Given): Promise<number> {
   refuseBoth(syntax, given, 'store', 'spawn')
   const whole = (name: string, otherwise: number, low: number, high: number): number => {
     const text = given.values.get(name) ?? String(otherwise)
-    // What is no number is refused as it was typed.
+    // A text that is no number is refused as it was typed.
     return checkWhole(`--${name}`, /^-?\d+$/.test(text) ? Number(text) : text, low, high)
   }
   const seconds = whole('seconds', 30, 1, 86_400)
@@ -117,7 +117,7 @@ export async function execute(given: Given): Promise<number> {
   const signals = (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map((signal) => ({
     signal,
     listener: () => {
-      // Servers, clients and folders of ours go with us in any case.
+      // Our servers, clients and folders end with us in any case.
       if (stop.signal.aborted) process.exit(signalExit(signal))
       stop.abort()
       interrupted = signalExit(signal)
@@ -159,7 +159,7 @@ export async function execute(given: Given): Promise<number> {
 
 const VERBS = ['check', 'export']
 
-/** What is done with the history of a run that is over. */
+/** What to do with the history of a run that is over. */
 async function reread(given: Given): Promise<number> {
   const [verb = '', file] = given.operands
   if (!VERBS.includes(verb)) {
@@ -184,7 +184,7 @@ async function tell(given: Given, judgement: Judgement, notRun: readonly NotRun[
   print(given.flags.has('json') ? jsonReport(judgement, notRun) : textReport(judgement, notRun))
 }
 
-/** Faults of which none can be made here would end in a run that shows nothing. */
+/** If none of the faults can be made here, the run would show nothing. */
 function checkNemeses(nemeses: readonly NemesisName[] | null, backend: Backend | null): void {
   if (nemeses === null) return
   const lacks = nemeses.map((name) => unavailable(backend, name))
@@ -231,7 +231,7 @@ function readNemeses(given: Given): readonly NemesisName[] | null {
   })
 }
 
-/** A name that nobody else can have put something under; written at the end of a run only. */
+/** A name under which nobody else can have put anything; written at the end of a run only. */
 function defaultHistory(seed: number): string {
   return join(tmpdir(), `holdfast-torture-${seed}-${randomBytes(6).toString('hex')}.jsonl`)
 }

@@ -2,7 +2,7 @@
 import { type Holdfast, holdfast } from 'holdfast'
 import type { Answer, Ask, Errand, Request } from './messages.ts'
 
-/** Short, so that the demo is: a holder that is stopped loses the lock after this long. */
+/** Short, so that the demo is short: a stopped holder loses the lock after this long. */
 const TTL_MS = 1_000
 
 const waiting = new Map<number, (answer: Answer) => void>()
@@ -27,7 +27,7 @@ async function buy(errand: Errand): Promise<number> {
   if (way === 'bare') return (await attempt(wants, null)) ?? 0
   const hf = await holdfast(store, { ttlMs: TTL_MS, label: errand.name })
   try {
-    // One whose token was refused has lost the lock while it slept: it takes the lock again, and looks again.
+    // A buyer whose token was refused has lost the lock while it slept. So it takes the lock again, and looks again.
     for (;;) {
       const bought = await underLock(hf, errand)
       if (bought !== null) return bought

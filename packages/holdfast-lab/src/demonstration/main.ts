@@ -1,6 +1,6 @@
 /**
- * `npm start`: the flash sale, on the embedded store, between processes. Exits with 1 if any part ends otherwise than
- * it must.
+ * `npm start`: the flash sale, on the embedded store, between processes. Exits with 1 if any part ends differently from
+ * its prediction.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -79,7 +79,7 @@ async function main(): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-demo-'))
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
-      // Among them may be one that is stopped: no milder signal would end it.
+      // One of them may be stopped, and no milder signal would end it.
       for (const buyer of onStage) buyer.kill()
       rmSync(folder, { recursive: true, force: true })
       process.exit(signalExit(signal))

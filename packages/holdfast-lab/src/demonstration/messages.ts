@@ -1,9 +1,9 @@
 /** What the shop and its buyers say to each other, across processes. */
 
-/** How a buyer goes about it. */
+/** How a buyer proceeds. */
 export type Way = 'bare' | 'locked' | 'fenced' | 'conditional'
 
-/** What a buyer is told at its birth, as JSON in its first argument. */
+/** What a buyer learns at its start, as JSON in its first argument. */
 export interface Errand {
   readonly name: string
   readonly wants: number
@@ -12,7 +12,7 @@ export interface Errand {
   readonly store: string
 }
 
-/** What a buyer asks of the shop. Every request is answered. Tokens are decimal strings. */
+/** What a buyer asks of the shop. Every request gets an answer. Tokens are decimal strings. */
 export type Ask =
   /** How many are left? */
   | { readonly kind: 'read'; readonly token?: string }

@@ -15,16 +15,16 @@ export interface Outcome {
 
 export interface Part {
   readonly title: string
-  /** Whether more is sold than there is: without it, the part has failed. */
+  /** Whether more is sold than there is: without that, the part has failed. */
   readonly oversells: boolean
   run(scene: Scene): Promise<Outcome>
 }
 
-/** What a part plays in. */
+/** What a part works with. */
 export interface Scene {
   readonly store: string
   readonly tell: Tell
-  /** Buyers that were started, so that none outlives the demo. */
+  /** Started buyers, so that none outlives the demo. */
   readonly buyers: Buyer[]
 }
 
@@ -59,7 +59,7 @@ async function pausedHolder(scene: Scene, way: Way): Promise<Outcome> {
   await answerUntil(buyerA, 'decided')
   const buyerB = b()
   buyerA.pause()
-  // Lies in A's pipe until it goes on.
+  // Lies in A's pipe until A continues.
   await buyerA.answer()
   await holderIs(scene, buyerB)
   scene.tell(`the lease of A has run out, and B holds the lock`)
@@ -72,7 +72,7 @@ async function pausedHolder(scene: Scene, way: Way): Promise<Outcome> {
   return outcome(stock, buyerA, buyerB)
 }
 
-/** The decision is made by the stock, in one step: there is nothing between for anybody to come into. */
+/** The stock decides, in one step: nobody can come in between. */
 async function conditional(scene: Scene): Promise<Outcome> {
   const { stock, a, b } = open(scene, 'conditional')
   const [buyerA, buyerB] = [a(), b()]
@@ -92,7 +92,7 @@ function open(scene: Scene, way: Way): { stock: Stock; a: () => Buyer; b: () => 
   return { stock, a: start('A', CASE.a), b: start('B', CASE.b) }
 }
 
-/** Answers the buyer's requests up to one of this kind, which stays unanswered. */
+/** Answers the buyer's requests up to the first of this kind, which stays unanswered. */
 async function answerUntil(buyer: Buyer, kind: 'decided'): Promise<void> {
   while ((await buyer.next()).kind !== kind) await buyer.answer()
 }

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { Ask, Errand, Request } from './messages.ts'
 import type { Stock } from './stock.ts'
 
-/** Tells what happens, in one line. */
+/** Prints what happens, in one line. */
 export type Tell = (text: string) => void
 
 /** A buyer as the shop sees it. Its requests lie in a queue until the shop answers them. */
@@ -56,18 +56,18 @@ export class Buyer {
     return (this.#requests[0] as Request).ask
   }
 
-  /** Answers the request that lies in front. */
+  /** Answers the first request in the queue. */
   async answer(): Promise<void> {
     const ask = await this.next()
     const { id } = this.#requests.shift() as Request
     const answer = this.#stock.answer(ask)
     this.#narrate(ask, answer)
     if (ask.kind === 'done') this.#bought = ask.bought
-    // A stopped process reads it when it goes on; one that has been killed is told of by 'exit'.
+    // A stopped process reads it when it continues; 'exit' reports a killed one.
     this.#process.send({ id, ...answer }, () => undefined)
   }
 
-  /** Answers whatever comes until the buyer is done. */
+  /** Answers all requests until the buyer is done. */
   async finish(): Promise<void> {
     while (this.#bought === null) await this.answer()
   }
@@ -82,7 +82,7 @@ export class Buyer {
     this.#tell(`${this.name} goes on (SIGCONT), and does not know that time has passed`)
   }
 
-  /** Also ends one that is stopped. */
+  /** Also ends a stopped process. */
   kill(): void {
     this.#process.kill('SIGKILL')
   }

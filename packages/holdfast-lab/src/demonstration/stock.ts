@@ -1,4 +1,4 @@
-/** What is left of the goods. One request at a time, as in any database: what is not in one request is not together. */
+/** The stock that is left. One request at a time, as in any database: two requests are never one step. */
 import type { Answer, Ask } from './messages.ts'
 
 export class Stock {
@@ -34,8 +34,9 @@ export class Stock {
   }
 
   /**
-   * Refuses whoever held the lock before somebody that was here already. Reads count as well: B reads 10; A, whose lock
-   * has passed to B, writes 4; B writes 5. If only writes were checked, A's would get through, and 11 be sold.
+   * Refuses a buyer that held the lock before another buyer that was here already. Reads count as well. Schedule: B
+   * reads 10; A, whose lock has passed to B, writes 4; B writes 5. If only writes were checked, A's would get through,
+   * and 11 would be sold.
    */
   #isStale(token: string | undefined): boolean {
     if (token === undefined) return false

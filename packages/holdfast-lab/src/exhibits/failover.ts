@@ -1,4 +1,4 @@
-/** Asynchronous replication: the primary says OK, dies, and the replica that follows it has never heard of the lock. */
+/** Asynchronous replication: the primary says OK and dies, and the replica that follows has never heard of the lock. */
 import type { Held } from 'holdfast'
 import { redis } from 'holdfast/redis'
 import { faultProxy } from '../testbed/proxy.ts'
@@ -85,7 +85,7 @@ async function run(stage: Stage): Promise<readonly Act[]> {
   return [atOnce(bare), ...acts, atOnce(confirmed, refusal instanceof Error ? 1 : 0)]
 }
 
-/** From now on the replica gets nothing: a line that is slow for as long as we look. */
+/** From now on the replica gets nothing: its connection is slow for as long as the exhibit lasts. */
 async function holdBack(stage: Stage, primary: Server, replica: Server): Promise<void> {
   const proxy = await faultProxy({ port: primary.port })
   stage.defer(() => proxy.close())

@@ -9,21 +9,20 @@ import type { Stage } from '../lab/stage.ts'
 const TTL_MS = 500
 const LONG_MS = 30_000
 const STOCK = 5
-/** A, who is stopped, and those behind it. */
+/** A, which is stopped, and those behind it. */
 const OTHERS = ['B', 'C', 'D', 'E', 'F', 'G', 'H', 'I', 'J']
 
 interface Buyer {
   readonly name: string
   readonly ask: (...command: string[]) => Promise<unknown>
-  /** The stock as it has seen it. */
+  /** The stock as this buyer has seen it. */
   readonly seen: number
   readonly leave: End
 }
 
 /**
- * Every buyer reads the stock; then the one before it, late, writes and deletes the lock, by which the next one gets
- * in. So two neighbours always read the same number, and it never ends: the late DEL of one is what makes the next one
- * late.
+ * Every buyer reads the stock. Then the buyer before it, late, writes and deletes the lock, which lets the next one in.
+ * So two neighbours always read the same number. It never ends: the late DEL of one makes the next one late.
  */
 async function recipe(stage: Stage): Promise<Act> {
   const { url } = await stage.redis()
@@ -99,7 +98,7 @@ async function ours(stage: Stage, fenced: boolean): Promise<Act> {
   const slept = play.begin('A', 'stopped')
   let sold = 0
   let refused = 0
-  /** A goes on where it was: it has checked, and now it writes. */
+  /** A continues where it was: it has checked, and now it writes. */
   const writeLate = async (): Promise<void> => {
     a.goOn()
     slept()
@@ -129,7 +128,7 @@ async function ours(stage: Stage, fenced: boolean): Promise<Act> {
     const hf = await stage.holdfast(url, { label: name })
     const waited = play.begin(name, 'wait')
     const held = await hf.mutex(line, { ttlMs: LONG_MS }).acquire()
-    // The lease of A is over by its own clock before it is over by the server's.
+    // By its own clock the lease of A is over before it is over by the server's.
     aHolds()
     waited()
     const holds = play.hold(name)

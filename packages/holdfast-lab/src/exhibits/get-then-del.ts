@@ -1,11 +1,11 @@
-/** GET, compare, DEL: the owner is checked in one step, and the key deleted in the next, when it may be another's. */
+/** GET, compare, DEL: one step checks the owner, and the next deletes the key, which may belong to another by then. */
 import type { Act, Exhibit } from '../lab/exhibit.ts'
 import type { Hand } from '../lab/hand.ts'
 import { Play } from '../lab/play.ts'
 import type { Stage } from '../lab/stage.ts'
 
 const TTL_MS = 300
-/** Nobody but A may lapse while we look. */
+/** Nobody but A may lapse during the exhibit. */
 const LONG_MS = 30_000
 
 async function recipe(stage: Stage): Promise<Act> {

@@ -9,7 +9,7 @@ const TTL_MS = 30_000
 /** How much the clock of B is ahead. */
 const AHEAD_MS = 60_000
 
-/** Both find it expired, both overwrite it, and only one of them is told that it was first. */
+/** Both find it expired, both overwrite it, and only one of them learns that it was first. */
 async function overwritten(stage: Stage): Promise<Act> {
   const { url } = await stage.redis()
   const play = new Play(
@@ -38,7 +38,7 @@ async function overwritten(stage: Stage): Promise<Act> {
   return play.end({ harm: { name: 'moved by a loser', value: Math.abs(movedMs), unit: 'ms' } })
 }
 
-/** One try as the recipe has it, by this client's own clock. */
+/** One try by the recipe, by this client's own clock. */
 async function tryGetset(hand: Hand, play: Play, lock: string, now: number): Promise<boolean> {
   const until = String(now + TTL_MS)
   if ((await hand.ask('SETNX', lock, until)) === 1) return true

@@ -1,4 +1,4 @@
-/** The herd on Redis: a release is told to all who wait, and all of them ask. */
+/** The herd on Redis: a release wakes all waiters, and all of them ask. */
 import { redis } from 'holdfast/redis'
 import type { Exhibit } from '../lab/exhibit.ts'
 import { fixedKeyAct, lineAct } from '../lab/herd.ts'
@@ -23,7 +23,7 @@ export const herdRedis: Exhibit = {
       const hear = (): void => listener?.()
       return {
         async take(wake) {
-          // Before the try: a message that comes between the two must not be missed.
+          // Subscribe before the try, so that no message between the two is missed.
           if (listener === null) await hand.subscribe(`${key}:freed`, hear)
           listener = wake
           return hand.take(key, TTL_MS)

@@ -31,7 +31,7 @@ export const herdZookeeper: Exhibit = {
             const isTold = (event: { readonly type: string }): void => {
               if (event.type === 'deleted') wake()
             }
-            // Gone in the meantime: no watch on it tells of that, so it is tried again.
+            // The node went in the meantime, and no watch on it will fire, so try again.
             if ((await client.exists(path, { watch: isTold })) !== null) return false
           }
         },

@@ -62,7 +62,7 @@ async function watchdogByHand(stage: Stage): Promise<Act> {
       await a.run(KEEP, [lock], ['A', String(TTL_MS)])
       renewed++
     } catch (error) {
-      // One that fails is not heard of: that is what is wrong with most watchdogs, and not what is shown here.
+      // An error of the watchdog goes unnoticed. That is what is wrong with most watchdogs, but not what is shown here.
       if (!(error instanceof HoldfastError)) throw error
     }
   }

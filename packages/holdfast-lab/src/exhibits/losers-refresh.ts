@@ -1,4 +1,4 @@
-/** EXPIRE is sent by whoever asks, also by those who did not get the lock. */
+/** Every caller sends EXPIRE, even a caller that did not get the lock. */
 import type { Act, Exhibit } from '../lab/exhibit.ts'
 import type { Holdfast } from 'holdfast'
 import { Play } from '../lab/play.ts'

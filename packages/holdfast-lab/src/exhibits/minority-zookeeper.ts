@@ -9,7 +9,7 @@ import type { Server } from '../testbed/server.ts'
 const TTL_MS = 1_500
 const PATIENCE_MS = 1_500
 
-/** The simplest recipe: the lock is a node, and who creates it holds it. */
+/** The simplest recipe: the lock is a node, and whoever creates the node holds the lock. */
 function side(stage: Stage, servers: readonly Server[]): Side {
   const connect = (): ZooKeeperClient => {
     const client = new ZooKeeperClient({
@@ -19,7 +19,7 @@ function side(stage: Stage, servers: readonly Server[]): Side {
     stage.defer(() => client.close({ timeoutMs: 1_000 }))
     return client
   }
-  // One that waits for an answer to its change in vain gives up its connection: who only looks has one of its own.
+  // A connection that waits in vain for an answer to its change is given up. So looks have a connection of their own.
   const [client, reader] = [connect(), connect()]
   return {
     async take(key, owner) {

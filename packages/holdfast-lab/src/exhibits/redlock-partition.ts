@@ -1,4 +1,4 @@
-/** Redlock in a partition in which no client reaches a majority: nobody gets it, for as long as that lasts. */
+/** Redlock in a partition in which no client reaches a majority: nobody gets the lock, for as long as that lasts. */
 import { HoldfastError, StoreUnreachableError } from 'holdfast'
 import { Classic, council, cutOff, deployment, redlockUrl, wayIn } from '../lab/council.ts'
 import type { Act, Exhibit } from '../lab/exhibit.ts'
@@ -9,7 +9,7 @@ import type { Stage } from '../lab/stage.ts'
 const TTL_MS = 10_000
 const TRIES = 3
 const WAIT_MS = 1_500
-/** What each client does not reach; the fifth is reached by nobody. */
+/** The servers that each client does not reach; nobody reaches the fifth. */
 const CUT: Readonly<Record<string, readonly number[]>> = { A: [3, 4, 5], B: [1, 2, 5] }
 
 async function classic(stage: Stage): Promise<Act> {

@@ -27,7 +27,7 @@ async function forced(stage: Stage): Promise<Act> {
   for (const [name, first] of Object.entries(FIRST)) {
     const way = await wayIn(stage, servers)
     const client = new Classic(stage, play, name, way.addresses)
-    // Connections first: only the question itself is held back.
+    // Open the connections first: only the request itself is held back.
     await client.free(key)
     await holdBack(way, first)
     clients.push({ client, way, first })

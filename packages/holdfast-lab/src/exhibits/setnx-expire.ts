@@ -23,7 +23,7 @@ async function recipe(stage: Stage): Promise<Act> {
   let refused = 0
   for (let i = 0; i < TRIES; i++) {
     if ((await b.say('SETNX', key, 'B')) === 0) refused++
-    // Each try a whole lease after the last: with an expiry the second one would have got it.
+    // Each try comes a whole lease after the last: with an expiry the second try would have got the lock.
     if (i < TRIES - 1) await new Promise((resolve) => setTimeout(resolve, TTL_MS))
   }
   waited()

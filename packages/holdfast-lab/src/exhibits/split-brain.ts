@@ -1,4 +1,4 @@
-/** Split brain: a primary that was silent for a moment comes back beside the one that was promoted, and both grant. */
+/** Split brain: a primary that was silent for a moment comes back beside the promoted one, and both grant. */
 import { redis } from 'holdfast/redis'
 import { HoldfastError } from 'holdfast'
 import type { Act, Exhibit } from '../lab/exhibit.ts'
@@ -25,7 +25,7 @@ async function run(stage: Stage): Promise<readonly Act[]> {
   const plays = [bare, open, fenced, confirmed]
   const names = plays.map(() => stage.fresh('lock')) as [string, string, string, string]
   const strictly = { replicas: 1, replicasTimeoutMs: CONFIRM_MS }
-  // The clients of A are connected to the primary before it falls silent; nobody tells them of the other.
+  // The clients of A connect to the primary before it falls silent; nobody tells them of the other.
   const aHand = stage.hand('A', bare, group.primary.url)
   await aHand.ask('PING')
   const a = await stage.holdfast(group.url)

@@ -1,6 +1,4 @@
-/**
- * A holds by a bare majority of five, and one of the three that voted for it forgets: the classic algorithm, and ours.
- */
+/** A holds by a bare majority of five, and one of its three voters forgets: the classic algorithm, and ours. */
 import { HoldfastError } from 'holdfast'
 import { Classic, type Council, council, cutOff, deployment, redlockUrl, wayIn } from './council.ts'
 import { addresses } from './ensembles.ts'

@@ -12,16 +12,18 @@ import type { Stage } from './stage.ts'
 
 const COUNT = 5
 const MAJORITY = 3
-/** How long the classic client gives one server: "5 to 50 ms" for a lease of 10 s; more here, for a loaded machine. */
+/**
+ * How long the classic client waits for one server: "5 to 50 ms" for a lease of 10 s; more here, for a loaded machine.
+ */
 const CLASSIC_MS = 300
 
 export interface Council {
   readonly servers: readonly Server[]
-  /** Of the third server. */
+  /** The clock of the third server. */
   readonly clock: Clock
 }
 
-/** The third server's clock can be moved where there is a C compiler. */
+/** The clock of the third server can be moved if there is a C compiler. */
 export function council(stage: Stage): Promise<Council> {
   return stage.shared('redlock', async () => {
     const bed = await stage.bed()
@@ -49,12 +51,12 @@ export async function wayIn(stage: Stage, servers: readonly Server[]): Promise<W
   return { addresses: url, proxies }
 }
 
-/** The numbers of servers, counted from 1, that nothing reaches any more by this way. */
+/** Cuts the servers of these numbers (from 1) off: nothing reaches them this way any more. */
 export async function cutOff(way: Way, numbers: readonly number[]): Promise<void> {
   for (const number of numbers) await way.proxies[number - 1]?.set({ toServer: 'drop', toClient: 'drop' })
 }
 
-/** A first start of a deployment of its own: the name under which its markers and lines are kept. */
+/** Starts a deployment of its own: the name under which its markers and lines are kept. */
 export async function deployment(stage: Stage, servers: readonly Server[], maxTtlMs: number): Promise<string> {
   const prefix = stage.fresh('redlock')
   await initRedlock(`redlock://${servers.map(({ port }) => `127.0.0.1:${port}`).join(',')}`, { prefix, maxTtlMs })
@@ -65,7 +67,7 @@ export function redlockUrl(addresses: string, prefix: string): string {
   return `redlock://${addresses}?prefix=${prefix}&nodeTimeoutMs=500`
 }
 
-/** The classic algorithm, as published: SET NX PX everywhere, and it is mine if a majority said OK in time. */
+/** The classic algorithm, as published: SET NX PX everywhere, and the lock is mine if a majority said OK in time. */
 export class Classic {
   readonly name: string
   readonly #play: Play

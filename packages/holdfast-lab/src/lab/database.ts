@@ -8,13 +8,13 @@ export function mariadb(stage: Stage): Promise<Server> {
   return stage.shared('mariadb', async () => (await stage.bed()).mariadb())
 }
 
-/** mysql2 is loaded only here: who looks at other exhibits need not have it. */
+/** mysql2 is loaded only here: users of other exhibits need not have it. */
 export async function openConnection(url: string): Promise<Connection> {
   const { createConnection } = await import('mysql2/promise').catch((cause: unknown) => {
     throw new MissingClientError('this exhibit needs the package mysql2: npm install mysql2', { cause })
   })
   const connection = await createConnection(url)
-  // The server may go first; whoever asks it then is told.
+  // The server may end first; the next query reports that.
   connection.on('error', () => undefined)
   return connection
 }
@@ -25,7 +25,7 @@ export async function connect(stage: Stage, url: string): Promise<Connection> {
   return connection
 }
 
-/** How many rows a statement has changed; null: refused, since the row is there already. */
+/** How many rows a statement has changed; null: refused, because the row exists already. */
 export async function change(
   on: Connection,
   sql: string,

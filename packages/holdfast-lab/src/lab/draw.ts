@@ -44,7 +44,7 @@ function drawRow({ spans, moments: all }: Timeline, row: string, scale: Scale): 
   return cells.join('').trimEnd()
 }
 
-/** Two moments may bear the same time: by its number a moment stands in its own column. */
+/** Two moments may have the same time: by its number a moment gets its own column. */
 function column(scale: Scale, index: number, atMs: number): number {
   return scale.step === null ? Math.min(scale.column(atMs), scale.width - 1) : index * scale.step
 }
@@ -53,7 +53,7 @@ function blank(scale: Scale): string[] {
   return Array.from({ length: Math.max(1, scale.width) }, () => ' ')
 }
 
-/** At least one letter: what happened is seen, however short it was. */
+/** At least one letter, so that everything is visible, however short it was. */
 function fill(cells: string[], scale: Scale, fromMs: number, toMs: number, letter: string): void {
   const from = Math.min(scale.column(fromMs), cells.length - 1)
   for (let i = from; i < Math.max(from + 1, scale.column(toMs)); i++) cells[i] = letter
@@ -71,7 +71,7 @@ function numbers({ moments: all }: Timeline, step: number): string {
 
 function moments({ moments: all, rows }: Timeline, scale: Scale): string[] {
   const who = Math.max(0, ...rows.map((row) => widthOf(printable(row))))
-  // The faults and the harm are always told; of the rest as much as there is room for.
+  // Faults and harm are always shown; of the rest as much as there is room for.
   const steps = all.filter(({ kind }) => kind === 'step').length
   const room = MOMENTS_MAX - (all.length - steps)
   let shown = 0

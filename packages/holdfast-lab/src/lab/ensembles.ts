@@ -1,5 +1,6 @@
 /**
- * Three etcd members and three ZooKeeper servers, of which one can be cut off from the others and not from its clients.
+ * Three etcd members and three ZooKeeper servers, of which one can be cut off from the others, but not from its
+ * clients.
  */
 import { EtcdClient } from 'holdfast/internal'
 import { PeerLinks } from '../testbed/peer-links.ts'
@@ -9,12 +10,12 @@ import { until } from '../testbed/until.ts'
 import type { Stage } from './stage.ts'
 
 export interface Ensemble {
-  /** The one that can be cut off. */
+  /** The server that can be cut off. */
   readonly alone: Server
   /** The other two: a majority. */
   readonly others: readonly Server[]
   cut(): Promise<void>
-  /** Resolves once the other two serve without it: what they were asked before they have a leader may be lost. */
+  /** Resolves once the other two serve without it: a request may be lost before they have a leader. */
   majority(): Promise<void>
   /** Resolves once all serve again. */
   heal(): Promise<void>
@@ -52,7 +53,9 @@ export function etcdServers(stage: Stage): Promise<EtcdGroup> {
   })
 }
 
-/** The one that can be cut off is the leader: the hardest case, since it has to learn that it is none any more. */
+/**
+ * The member that can be cut off is the leader. That is the hardest case, because it must learn that it leads no more.
+ */
 export async function etcdEnsemble(stage: Stage): Promise<Ensemble> {
   const { servers, links, peerPorts } = await etcdServers(stage)
   const found: { server: Server; id: bigint }[] = []
@@ -107,7 +110,9 @@ export function zookeeperServers(stage: Stage): Promise<ZookeeperGroup> {
   })
 }
 
-/** The one that can be cut off is the first: of three that start together it has the lowest number, and never leads. */
+/**
+ * The server that can be cut off is the first: of three that start together it has the lowest number, and never leads.
+ */
 export async function zookeeperEnsemble(stage: Stage): Promise<Ensemble> {
   const { servers, proxies } = await zookeeperServers(stage)
   const [alone, ...others] = servers as [Server, ...Server[]]

@@ -3,13 +3,13 @@ import type { ServerKind, ToolKind } from '../testbed/needs.ts'
 import type { Stage } from './stage.ts'
 import type { Timeline } from './timeline.ts'
 
-/** Who acts: the recipe under test, a recipe of others that is right, or Holdfast. */
+/** Who acts: the recipe under test, a right recipe of others, or Holdfast. */
 export type Actors = 'recipe' | 'remedy' | 'holdfast'
 
 /**
- * What came of an act. Of recipes and remedies: harm, or none. Of Holdfast: 'impossible' (the same was done, and
- * nothing came of it), 'caught' (it was tried and refused, by the store, by the holder's own clock or by what the lock
- * protects), 'exposed' (it happened).
+ * The outcome of an act. Of recipes and remedies: harm, or none. Of Holdfast: 'impossible' (the same was done, and
+ * nothing happened), 'caught' (it was tried, and the store, the holder's own clock or what the lock protects refused
+ * it), 'exposed' (it happened).
  */
 export type Result = 'harm' | 'no harm' | 'impossible' | 'caught' | 'exposed'
 
@@ -20,7 +20,7 @@ export interface Figure {
   readonly unit?: string
 }
 
-/** The figure of harm, and up to where it is none. */
+/** The figure of harm, and up to which value it is none. */
 export interface Harm extends Figure {
   /** The largest value that does no harm; default 0. */
   readonly fine?: number
@@ -37,30 +37,28 @@ export interface Outcome {
 export interface Act extends Outcome {
   readonly title: string
   readonly by: Actors
-  /** What the exhibit says will come of it. */
+  /** The outcome that the exhibit predicts. */
   readonly claim: Result
-  /** What did come of it: computed from the outcome. */
+  /** The outcome itself, computed from the measurements. */
   readonly result: Result
   readonly timeline: Timeline
 }
 
 export interface Exhibit {
-  /** As it is called on the command line. */
+  /** Its name on the command line. */
   readonly name: string
   readonly title: string
-  /** What the recipe is, as it is taught. */
+  /** The recipe, as people teach it. */
   readonly recipe: string
-  /** Who says so. */
+  /** Where the recipe comes from. */
   readonly source: string
-  /** What is learnt, in a sentence. */
+  /** What there is to learn, in a sentence. */
   readonly lesson: string
   /** The servers that it needs. */
   readonly servers: readonly ServerKind[]
-  /** What it needs besides; default nothing. */
+  /** Further tools that it needs; default none. */
   readonly tools?: readonly ToolKind[]
-  /**
-   * 'deterministic': its schedule is forced step by step. 'statistical': what happens is counted, and the count varies.
-   */
+  /** 'deterministic': its schedule is forced step by step. 'statistical': events are counted, and the count varies. */
   readonly kind: 'deterministic' | 'statistical'
   run(stage: Stage): Promise<readonly Act[]>
 }
@@ -79,6 +77,6 @@ export interface Report {
   /** Programs and their versions. */
   readonly versions: string
   readonly ms: number
-  /** Every act ended as the exhibit says. */
+  /** Every act ended as the exhibit predicts. */
   readonly shown: boolean
 }

@@ -1,8 +1,8 @@
-/** A client that follows a recipe by hand: plain Redis commands, each of them written into the act. */
+/** A client that follows a recipe by hand: plain Redis commands, each of them noted in the act. */
 import { Connection, parseRedisUrl, type Reply, type Script } from 'holdfast/internal'
 import type { Play } from './play.ts'
 
-/** Beyond this a server counts as silent; the recipes of Redlock say 5 to 50 ms for leases of 10 s. */
+/** After this a server counts as silent; the recipes of Redlock say 5 to 50 ms for leases of 10 s. */
 const SILENT_MS = 5_000
 
 export class Hand {
@@ -36,15 +36,12 @@ export class Hand {
     return this.#connection.subscribe(channel, onMessage)
   }
 
-  /** SET NX PX: whether it was free. */
+  /** SET NX PX; returns whether the lock was free. */
   async take(key: string, ttlMs: number): Promise<boolean> {
     return (await this.ask('SET', key, this.name, 'NX', 'PX', ttlMs)) === 'OK'
   }
 
-  /**
-   * SET NX PX again and again, until it is free: by the lapse of another's lease, which is thereby awaited and not
-   * guessed.
-   */
+  /** SET NX PX again and again, until the lock is free. So the lapse of another's lease is awaited and not guessed. */
   async takeWhenFree(key: string, ttlMs: number): Promise<void> {
     const waited = this.#play.begin(this.name, 'wait')
     while (!(await this.take(key, ttlMs))) await new Promise((resolve) => setTimeout(resolve, POLL_MS))

@@ -1,4 +1,7 @@
-/** Fifty wait for one lock: how often is anybody woken until all have been served? By a fixed key, and by a line. */
+/**
+ * Fifty wait for one lock: how many wake-ups does it take until all have been served? With a fixed key, and with a
+ * line.
+ */
 import type { Driver, Holdfast } from 'holdfast'
 import type { Act } from './exhibit.ts'
 import { Play } from './play.ts'
@@ -8,12 +11,12 @@ const WAITERS = 50
 /** One wake-up for each release is what it takes; twice that is still no herd. */
 const FINE = 2 * WAITERS
 const LINE_TTL_MS = 60_000
-/** So many at a time are opened: a crowd at the door is not what is measured. */
+/** So many are opened at a time, because a crowd at the start is not what is measured. */
 const OPENING = 10
 
-/** One client of the recipe: the lock is one key, and all who wait watch that key. */
+/** One client of the recipe: the lock is one key, and all waiters watch that key. */
 export interface FixedKey {
-  /** One try; when it fails, `wake` is called at the next release. */
+  /** One try; if it fails, `wake` is called at the next release. */
   take(wake: () => void): Promise<boolean>
   free(): Promise<void>
 }
@@ -50,7 +53,7 @@ export async function fixedKeyAct(stage: Stage, title: string, open: (key: strin
     }
     isServed = true
     waited()
-    // Over before it is given back: the next one may have it before we are told.
+    // End the span before giving the lock back: the next client may have the lock before we hear of it.
     play.hold(name)()
     await client.free()
   }
@@ -115,7 +118,7 @@ export async function lineAct(stage: Stage, open: () => Promise<Driver>): Promis
   })
 }
 
-/** The same driver; whoever is woken by it is counted. */
+/** The same driver; its wake-ups are counted. */
 function counted(driver: Driver, onWake: () => void): Driver {
   const watch: Driver['watch'] = (line, id, wake) =>
     driver.watch(line, id, (push) => {

@@ -1,4 +1,4 @@
-/** What the two consensus stores have in common when one of three servers is cut off: the same acts, on either. */
+/** The acts that etcd and ZooKeeper share when one of three servers is cut off. */
 import { type Holdfast, HoldfastError } from 'holdfast'
 import type { Ensemble } from './ensembles.ts'
 import type { Act } from './exhibit.ts'
@@ -8,18 +8,18 @@ import type { Stage } from './stage.ts'
 
 /** A client of the store that follows the recipe by hand, on one side of the cut. */
 export interface Side {
-  /** Creates the lock if it is not there: whether it was. Rejects when there is no answer in time. */
+  /** Creates the lock if it does not exist; returns whether it did so. Rejects if no answer comes in time. */
   take(key: string, owner: string): Promise<boolean>
-  /** Makes it another's. */
+  /** Gives the lock to another owner. */
   pass(key: string, owner: string): Promise<void>
-  /** Who holds it, from what this server knows by itself. */
+  /** Who holds the lock, from what this server knows by itself. */
   look(key: string): Promise<string>
 }
 
 export interface Minority {
   readonly lone: Side
   readonly major: Side
-  /** How the local read is called. */
+  /** The name of the local read. */
   readonly localRead: string
   readonly holdfast: { readonly lone: Holdfast; readonly major: Holdfast }
   readonly ttlMs: number
@@ -41,7 +41,7 @@ export async function minorityActs(stage: Stage, m: Minority): Promise<readonly 
     const { token } = await m.holdfast.major.mutex(line, { ttlMs: 60_000 }).acquire()
     waited()
     ours.step('B', `acquire() → token ${token}; the state of A is '${held.state}'`)
-    // Asked of its clock, not of its timers: what A would be told if it asked.
+    // By its clock, not by its timers: what A would hear if it asked.
     if (held.state === 'lost') aHolds()
     ours.hold('B')
   }
@@ -57,7 +57,7 @@ export async function minorityActs(stage: Stage, m: Minority): Promise<readonly 
     })
   })
 
-  // Also when the exhibit fails: others follow on the same servers.
+  // Even if the exhibit fails, because others follow on the same servers.
   stage.defer(() => m.ensemble.heal())
   await m.ensemble.cut()
   const downs = [quorum, stale, ours].map((play) => {
@@ -72,7 +72,7 @@ export async function minorityActs(stage: Stage, m: Minority): Promise<readonly 
   }
   const asking = Promise.allSettled([asked()])
   await m.ensemble.majority()
-  // First, and soon: a server that was cut off does not serve even reads once it has noticed.
+  // First, and soon: once a cut-off server has noticed, it does not even serve reads.
   await m.major.pass(owned, 'B')
   stale.step('B', `takes ${owned} over, from a majority`)
   const told = await m.lone.look(owned)

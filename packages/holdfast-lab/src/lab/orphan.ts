@@ -1,6 +1,6 @@
 /**
- * The act that follows every lock left for ever: with Holdfast, the place of a killed holder lapses, and the next is
- * served.
+ * The act that follows every lock left for ever: with Holdfast, the place of a killed holder lapses, and the next
+ * waiter is served.
  */
 import type { Act } from './exhibit.ts'
 import { orNull } from './outcomes.ts'

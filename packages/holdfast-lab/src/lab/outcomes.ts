@@ -1,7 +1,7 @@
-/** What an attempt came to, where more than one outcome is worth showing. */
+/** The outcome of an attempt, where more than one outcome is worth showing. */
 import { AcquireTimeoutError, type Held, HoldfastError } from 'holdfast'
 
-/** null: not in time, since others have it. */
+/** null: not in time, because others have the lock. */
 export async function orNull(acquiring: Promise<Held>): Promise<Held | null> {
   try {
     return await acquiring
@@ -11,7 +11,7 @@ export async function orNull(acquiring: Promise<Held>): Promise<Held | null> {
   }
 }
 
-/** What it gave, or the typed error that it was refused with. */
+/** The result, or the typed error of the refusal. */
 export async function orRefusal<T>(attempt: Promise<T>): Promise<T | HoldfastError> {
   try {
     return await attempt

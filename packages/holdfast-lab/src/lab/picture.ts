@@ -1,5 +1,5 @@
 /**
- * An act as a picture of its own: the drawing, what happened, and what came of it, in one SVG file that needs no other
+ * An act as a picture of its own: the drawing, what happened, and the outcome, in one SVG file that needs no other file
  * and reads well on a light and on a dark page.
  */
 import { printable, width as widthOf } from 'holdfast/internal'
@@ -19,7 +19,7 @@ const LINE = 18
 /** Of a letter of the list, at 12 units a letter's height. */
 const LETTER = 7.3
 const LIST_LEFT = 150
-/** A long story is told by its beginning and its end; the drawing has all of it. */
+/** Of a long story the beginning and the end are listed; the drawing has all of it. */
 const FIRST = 10
 const LAST = 4
 const SIGNS: Readonly<Record<Moment['kind'], string>> = { step: ' ', fault: '!', harm: '✗', caught: '✓' }
@@ -102,7 +102,7 @@ function momentLines({ row, kind, atMs, text }: Moment, index: number): Line[] {
   }))
 }
 
-/** Lines that fit; no control character of a server gets into the file, which would be no XML with it. */
+/** Lines that fit. No control character of a server gets into the file, which would be no XML with it. */
 function wrapped(text: string, room: number): string[] {
   const most = Math.floor(room / LETTER)
   const lines: string[] = ['']

@@ -1,8 +1,8 @@
-/** One act while it is played: writes down who does what, and when. */
+/** One act while it is played: notes who does what, and when. */
 import { type Act, type Actors, type Outcome, type Result, resultOf } from './exhibit.ts'
 import { holdersAtOnce, type Moment, type Span } from './timeline.ts'
 
-/** Ends a span; harmless when it has ended. */
+/** Ends a span; harmless after the span has ended. */
 export type End = () => void
 
 interface OpenSpan {
@@ -16,25 +16,27 @@ export class Play {
   readonly #title: string
   readonly #by: Actors
   readonly #claim: Result
-  /** The first thing that was written down. */
+  /** The time of the first note. */
   #began: number | null = null
   readonly #rows = new Set<string>()
   readonly #spans: OpenSpan[] = []
   readonly #moments: Moment[] = []
 
-  /** @param claim what the exhibit says will come of it. */
+  /**
+   * @param claim the outcome that the exhibit predicts.
+   */
   constructor(title: string, by: Actors, claim: Result) {
     this.#title = title
     this.#by = by
     this.#claim = claim
   }
 
-  /** Since the first thing that was written down. */
+  /** Since the first note. */
   get ms(): number {
     return performance.now() - (this.#began ??= performance.now())
   }
 
-  /** The most that have held at once so far, by the spans written down. */
+  /** The most holders at once so far, by the spans noted. */
   get holdersAtOnce(): number {
     return holdersAtOnce(this.#closed())
   }
@@ -56,12 +58,12 @@ export class Play {
     this.#moment(row, 'caught', text)
   }
 
-  /** Row holds from now on, as it believes. */
+  /** The row holds from now on, as it believes. */
   hold(row: string): End {
     return this.begin(row, 'hold')
   }
 
-  /** Also puts the row where it belongs in the drawing. */
+  /** Also gives the row its position in the drawing. */
   begin(row: string, kind: Span['kind']): End {
     this.#rows.add(row)
     const span: OpenSpan = { row, kind, fromMs: this.ms, toMs: null }

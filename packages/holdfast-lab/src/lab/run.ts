@@ -1,4 +1,4 @@
-/** Runs one exhibit, and says whether it showed what it says. */
+/** Runs one exhibit, and says whether it showed what it predicts. */
 import { install, missing } from '../testbed/require.ts'
 import { TestbedError } from '../testbed/error.ts'
 import { type Kind, packagesOf } from '../testbed/needs.ts'
@@ -22,7 +22,7 @@ export async function runExhibit(exhibit: Exhibit, stage: Stage): Promise<Report
   }
 }
 
-/** Makes sure of what these exhibits need; with `mayInstall` those that are missing are installed, which needs root. */
+/** Makes sure of what these exhibits need. With `mayInstall` what is missing is installed, which needs root. */
 export async function provide(exhibits: readonly Exhibit[], mayInstall: boolean): Promise<void> {
   const kinds = [...new Set(exhibits.flatMap(({ servers, tools = [] }): Kind[] => [...servers, ...tools]))]
   const absent = await missing(kinds)

@@ -1,8 +1,8 @@
-/** Where a moment stands in a drawing. */
+/** The column of a moment in a drawing. */
 import type { Timeline } from './timeline.ts'
 
 export interface Scale {
-  /** Columns between two moments where every moment has one of its own; null where time is what counts. */
+  /** Columns between two moments, if every moment has a column of its own; null if columns stand for time. */
   readonly step: number | null
   /** How many columns there are. */
   readonly width: number
@@ -12,15 +12,15 @@ export interface Scale {
 
 const STEP_MIN = 2
 const STEP_MAX = 8
-/** So many spans for each moment: what happens between two moments is what there is to see. */
+/** With so many spans for each moment, the interest is in what happens between two moments. */
 const CROWD = 10
-/** What is written down this close to a moment belongs to it. */
+/** What is noted this close to a moment belongs to that moment. */
 const TOGETHER_MS = 0.5
 
 /**
- * Steps that follow each other within a millisecond and a wait of a second are equally worth looking at: so each moment
- * is given as much room as any other, and times are written beside. With more moments than there is room, or few
- * moments in a crowd, time is what counts.
+ * Steps within a millisecond and a wait of a second are equally worth a look. So each moment gets as much room as any
+ * other, and times are written beside. If there are more moments than room, or few moments in a crowd, columns stand
+ * for time.
  */
 export function makeScale({ moments, spans, endMs }: Timeline, widthMax: number): Scale {
   const count = moments.length

@@ -13,7 +13,7 @@ export async function sentinelGroup(stage: Stage, replicas: number): Promise<Sen
   return group
 }
 
-/** Resolves with the server that was promoted, once every Sentinel knows it: a client may ask any of them. */
+/** Resolves with the promoted server, once every Sentinel knows it: a client may ask any of them. */
 export async function promoted({ primary, sentinels, currentPrimary }: SentinelGroup): Promise<Server> {
   const seen: Server[] = []
   await until(
@@ -40,7 +40,7 @@ export async function linked(replica: Server): Promise<void> {
   )
 }
 
-/** Waits until a replica confirms what this primary writes: the stream may begin a while after the link stands. */
+/** Waits until a replica confirms what this primary writes: the stream may begin a while after the link is up. */
 export async function confirming(primary: Server): Promise<void> {
   await until(
     async () => {
@@ -56,7 +56,7 @@ export function tellAll(plays: readonly Play[], row: string, text: string): void
   for (const play of plays) play.fault(row, text)
 }
 
-/** Makes sure that an instance has its connections: before the fault, not after it. */
+/** Makes sure that an instance has its connections before the fault, not after it. */
 export async function warmUp(stage: Stage, hf: Holdfast): Promise<void> {
   const held = await hf.mutex(stage.fresh('warm-up')).acquire()
   await held.release()

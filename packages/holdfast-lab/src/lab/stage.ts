@@ -1,6 +1,6 @@
 /**
- * Where exhibits are run: real servers, started when first asked for and shared by all that follow, and what each
- * exhibit opens on them.
+ * Where exhibits run: real servers, started when first needed and shared by all later exhibits, and what each exhibit
+ * opens on them.
  */
 import { type Holdfast, holdfast, type HoldfastOptions } from 'holdfast'
 import type { Server } from '../testbed/server.ts'
@@ -34,12 +34,12 @@ export class Stage {
     return made
   }
 
-  /** To be done when the exhibit ends, however it ends; last first. */
+  /** Runs `close` when the exhibit ends, however it ends; the last first. */
   defer(close: () => unknown): void {
     this.#opened.push(close)
   }
 
-  /** To be done when all servers have gone. */
+  /** Runs `close` when all servers have ended. */
   atEnd(close: () => unknown): void {
     this.#ends.push(close)
   }
@@ -73,7 +73,7 @@ export class Stage {
     for (const close of this.#opened.splice(0).toReversed()) await close()
   }
 
-  /** Ends everything. Idempotent: who comes second waits as well. */
+  /** Ends everything. Idempotent: a second caller waits as well. */
   close(): Promise<void> {
     this.#closing ??= this.#close()
     return this.#closing

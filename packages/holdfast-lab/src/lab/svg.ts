@@ -1,4 +1,4 @@
-/** Draws a timeline as SVG: one row for each client, a line for each moment, and where more than one held at once. */
+/** Draws a timeline as SVG: one row for each client, a line for each moment, and a mark where more than one held. */
 import { printable } from 'holdfast/internal'
 import { escapeHtml } from '../torture/report/page.ts'
 import { makeScale, type Scale } from './scale.ts'
@@ -8,19 +8,19 @@ const LEFT = 120
 const TOP = 24
 /** Of a column. */
 const UNIT = 8
-/** In columns; a page is scrolled where it is not wide enough. */
+/** In columns; a narrow window scrolls. */
 const WIDTH_MAX = 140
-/** A herd is seen as a whole: its rows are thin. */
+/** From so many rows on a herd is shown as a whole, with thin rows. */
 const CROWD = 20
 const ROW = 22
 const ROW_THIN = 10
-/** What a mark says to those who do not see its colour. */
+/** What a mark says to readers who do not see its colour. */
 const SIGNS: Readonly<Record<Moment['kind'], string>> = { step: '', fault: '!', harm: '×', caught: '✓' }
 
 export interface Drawing {
   readonly width: number
   readonly height: number
-  /** SVG elements, with classes for whoever gives them colours. */
+  /** SVG elements, with classes for a stylesheet. */
   readonly body: string
 }
 
@@ -53,7 +53,7 @@ interface Place {
 const x = ({ scale, unit }: Place, ms: number): number => LEFT + scale.column(ms) * unit
 const y = ({ rows }: Timeline, { row }: Place, name: string): number => TOP + rows.indexOf(name) * row
 
-/** What a server said may have control characters, and a file with them is no XML. */
+/** What a server said may contain control characters, and a file with them is no XML. */
 function shown(text: string): string {
   return escapeHtml(printable(text))
 }

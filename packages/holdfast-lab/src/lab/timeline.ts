@@ -1,4 +1,4 @@
-/** Who held what when: what an act leaves behind for people to look at. */
+/** Who held what when: what an act leaves for people to look at. */
 
 /** A stretch of time in a row: a client holds, waits or is stopped; a server is down or cut off. */
 export interface Span {
@@ -11,7 +11,7 @@ export interface Span {
 /** Something that happened. */
 export interface Moment {
   readonly row: string
-  /** 'step': as planned. 'fault': what we broke. 'harm': what must not be. 'caught': harm that was refused. */
+  /** 'step': as planned. 'fault': what we broke. 'harm': what must not happen. 'caught': harm that was refused. */
   readonly kind: 'step' | 'fault' | 'harm' | 'caught'
   readonly atMs: number
   readonly text: string
@@ -33,7 +33,7 @@ export interface Overlap {
   readonly count: number
 }
 
-/** When more than one held: the harm itself, found in the spans and not told by whoever made them. */
+/** When more than one held: the harm itself, found in the spans, not told by their author. */
 export function overlaps(spans: readonly Span[]): Overlap[] {
   const holds = spans.filter(({ kind, fromMs, toMs }) => kind === 'hold' && toMs > fromMs)
   const edges = [...new Set(holds.flatMap(({ fromMs, toMs }) => [fromMs, toMs]))].toSorted((a, b) => a - b)

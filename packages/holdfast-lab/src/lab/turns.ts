@@ -1,4 +1,6 @@
-/** Two who both believe that they hold: each writes in turn, to something that checks the token or does not. */
+/**
+ * Two clients that both believe that they hold: each writes in turn, to something that checks the token or does not.
+ */
 import { type Held, StaleTokenError } from 'holdfast'
 import { redisGuard } from 'holdfast/fence'
 import type { Act } from './exhibit.ts'
@@ -6,16 +8,16 @@ import type { Play } from './play.ts'
 import type { Stage } from './stage.ts'
 
 interface Turns {
-  /** The Redis in which the protected thing lives: not the one that failed. */
+  /** The Redis with the protected thing: not the one that failed. */
   readonly url: string
   readonly resource: string
   readonly fenced: boolean
-  /** The hold of A, and that of B, who came later. */
+  /** The hold of A, and that of B, which came later. */
   readonly old: Held
   readonly young: Held
 }
 
-/** B writes, A writes, B writes: whoever gets in between the two writes of the other has done harm. */
+/** B writes, A writes, B writes: a write between the two writes of the other has done harm. */
 export async function writeInTurn(
   stage: Stage,
   play: Play,

@@ -1,6 +1,6 @@
 /**
- * Liveness: from here on nothing more goes wrong, and whoever holds lets go. Then everybody is served, and the lines
- * are empty in the end. One schedule is enough: it never helps anybody, it only keeps moving.
+ * Liveness: from here on nothing more goes wrong, and holders release. Then everybody must be served, and the lines
+ * must be empty in the end. One schedule is enough: it never helps anybody, it only keeps moving.
  */
 import type { Clients } from './client.ts'
 import { deliver, pass, takeUp } from './moves.ts'
@@ -20,7 +20,7 @@ export function calmly(state: State, clients: Clients): State | null {
   return isOver && isEmpty ? null : renewAll(pass({ ...state, pushes: [] }), clients)
 }
 
-/** What a client does without being asked by time: it ends its work, asks for its next line, repeats what was lost. */
+/** What a client does without the passing of time: it ends its work, asks for its next line, repeats what was lost. */
 function act(state: State, clients: Clients): State | null {
   for (const [c, client] of state.clients.entries()) {
     const next = actOf(state, clients, c, client)
@@ -58,7 +58,7 @@ function renewAll(state: State, clients: Clients): State {
     for (const leg of legs) {
       if (leg.phase === 'told' || leg.left <= 0) continue
       after = clients.touch(after, c, leg)
-      // The upgrade is asked for again, under the same number.
+      // The upgrade is asked for again, with the same number.
       if (leg.phase === 'raising' && clients.rules.raisesInPlace) {
         after = clients.reweigh(after, c, { ...leg, turn: leg.turn - 1 }, true)
       }
@@ -78,7 +78,7 @@ export class Liveness {
     this.#keys = new Keys(clients.world)
   }
 
-  /** Whether a calm world comes to its end from here; else the states that it goes round in. */
+  /** Whether a calm world comes to its end from here; else the states between which it circles. */
   check(state: State): 'live' | readonly State[] {
     const path: State[] = []
     const keys = new Map<string, number>()

@@ -15,25 +15,25 @@ import {
 /** Rules that a planted fault breaks. The rules of the line are in `step`. */
 export interface Rules {
   readonly step: StepLine
-  /** How long an answer is believed whose request was sent `age` ticks ago. */
+  /** How long a client trusts an answer whose request was sent `age` ticks ago. */
   readonly believed: (age: number) => number
-  /** Whether an answer that is no longer believed can be a grant. */
+  /** Whether an answer that is too old to trust can be a grant. */
   readonly takesLateAnswers: boolean
-  /** How many leaves give up a place of which an enter got no answer. */
+  /** How many leaves give up a place whose enter got no answer. */
   readonly leavesWhenDoubted: number
   /** A repeated request has the id of the first. */
   readonly keepsId: boolean
   /** Each hand-over raises the token. */
   readonly counts: boolean
-  /** What was asked for is given up by whoever goes away. */
+  /** A client that goes away gives up what it asked for. */
   readonly undoes: boolean
-  /** A push is believed only until the own deadline. */
+  /** A client trusts a push only until its own deadline. */
   readonly doubtsPushes: boolean
   /** Several lines are asked for in the order of their names. */
   readonly sortsLines: boolean
   /** A kept place is given back when somebody else wants it. */
   readonly yields: boolean
-  /** A holder is told by the token that another place stands under its id. */
+  /** By the token a holder notices that another place stands under its id. */
   readonly knowsItsPlace: boolean
   /** The answer to a renewal counts as the answer to an upgrade. */
   readonly readsRenewals: boolean
@@ -57,7 +57,7 @@ export const RULES: Rules = {
   raisesInPlace: true,
 }
 
-/** So often a client may begin anew: a world stays small. */
+/** How often a client may begin anew: so a world stays small. */
 const RESTARTS = 1
 
 export class Clients {
@@ -73,7 +73,7 @@ export class Clients {
     return this.world.wishes[c] as Wish
   }
 
-  /** Asks for the first line of its wish, or for the next one. */
+  /** Asks for the first line of its wish, or for the next. */
   begin(state: State, c: number): State {
     const { legs, visits } = state.clients[c] as Client
     const wanted = this.rules.sortsLines ? this.wish(c).lines.toSorted((a, b) => a - b) : this.wish(c).lines
@@ -91,7 +91,7 @@ export class Clients {
     const { legs, undo } = state.clients[c] as Client
     const leg = legs.find(({ id }) => id === event.id)
     if (leg === undefined) {
-      // Abandoned while the request was under way: whatever it did is undone now.
+      // The client left while the request was under way: undo now whatever it did.
       const given = undo.find(({ id, asking }) => id === event.id && asking)
       if (event.kind !== 'enter' || given === undefined) return after
       return answer === null
@@ -109,7 +109,7 @@ export class Clients {
     return this.#grant(state, c, { ...leg, left: Math.max(leg.left, this.rules.doubtsPushes ? 0 : 1) })
   }
 
-  /** No answer has come: the same id is asked for again while it can name a living place, else another. */
+  /** No answer has come. Ask again with the same id while it can name a living place, else with another. */
   timedOut(state: State, c: number, leg: Leg): State {
     const silenced = this.#deafen(state, c, leg.id)
     const doubtful = this.#put(silenced, c, { ...leg, doubted: true })
@@ -149,7 +149,7 @@ export class Clients {
     return this.#send(asked, c, leg.line, { kind: 'reweigh', id: leg.id, weight, turn })
   }
 
-  /** The work has ended: all that the client has is given back. */
+  /** The work has ended: the client gives back everything. */
   release(state: State, c: number): State {
     const { legs } = state.clients[c] as Client
     const [only] = legs
@@ -159,7 +159,7 @@ export class Clients {
     return legs.reduce((after, leg) => this.giveUp(after, c, leg), state)
   }
 
-  /** Gives one place up, asked for or had. */
+  /** Gives one place up, asked for or held. */
   giveUp(state: State, c: number, leg: Leg): State {
     const gone = this.#drop(state, c, leg.id)
     if (!this.rules.undoes) return gone
@@ -173,13 +173,13 @@ export class Clients {
     return this.giveUp(this.#giveUpOthers(state, c, leg), c, leg)
   }
 
-  /** It hears that its place was broken. It lets go at once; what it was doing may go on until its own deadline. */
+  /** It hears that its place was broken. It releases at once; its work may go on until its own deadline. */
   tell(state: State, c: number, leg: Leg): State {
     const left = this.giveUp(this.#giveUpOthers(state, c, leg), c, leg)
     return this.#put(left, c, { ...leg, phase: 'told', heavy: leg.phase === 'writing' })
   }
 
-  /** Of several locks that one client wants together, one is lost: so are the others. */
+  /** A client that wants several locks together has lost one, so it gives up the others. */
   #giveUpOthers(state: State, c: number, leg: Leg): State {
     const { legs } = state.clients[c] as Client
     return legs.filter(({ id }) => id !== leg.id).reduce((after, other) => this.giveUp(after, c, other), state)
@@ -191,7 +191,7 @@ export class Clients {
       if (leg.phase === 'waiting') return this.#startOver(state, c, leg)
       return leg.phase === 'told' ? state : this.tell(state, c, leg)
     }
-    // The place lapsed, and a late enter of the same id made another: whoever held the first holds no more.
+    // The place lapsed, and a late enter with the same id made another: the holder of the first holds no more.
     const isHolder = leg.phase !== 'asking' && leg.phase !== 'waiting' && leg.phase !== 'told'
     if (isHolder && answer.token !== leg.token && this.rules.knowsItsPlace) return this.tell(state, c, leg)
     const known = { ...leg, token: answer.token, left: Math.max(leg.phase === 'asking' ? 0 : leg.left, left) }
@@ -203,7 +203,7 @@ export class Clients {
         if (!isUsable) return this.#startOver(state, c, leg)
         return answer.granted ? this.#grant(state, c, known) : this.#put(state, c, { ...known, phase: 'waiting' })
       case 'raising': {
-        // A renewal may have been under way when the client asked to become heavier: it says nothing of that.
+        // A renewal may have been under way when the client asked to become heavier: its answer says nothing of that.
         const isAnswer = this.rules.readsRenewals || (event.kind === 'reweigh' && event.turn === leg.turn)
         return this.#put(state, c, isAnswer && answer.granted && isUsable ? { ...known, phase: 'writing' } : known)
       }
@@ -292,7 +292,7 @@ export class Clients {
     return this.#client(state, c, { undo: (state.clients[c] as Client).undo.filter(({ id }) => id !== undo.id) })
   }
 
-  /** Answers to what was asked so far are not heard any more. */
+  /** Answers to earlier requests are not heard any more. */
   #deafen(state: State, c: number, id: string): State {
     const isIt = ({ from, event }: Request): boolean => from === c && event.id === id && event.kind === 'enter'
     return {

@@ -10,7 +10,7 @@ import type { FaultKind } from './worlds.ts'
 export interface Flaw {
   readonly name: string
   readonly rules: Rules
-  /** Where it shows: the world, and the fault that it needs; null: none. */
+  /** The world where it shows, and the fault that it needs; null: none. */
   readonly world: string
   readonly fault: FaultKind | null
   /** How often the fault must happen. Default 1. */

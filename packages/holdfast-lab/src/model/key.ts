@@ -1,6 +1,6 @@
 /**
- * One text for all states that differ only by what no rule asks for: which of two equal clients is which, how large
- * tokens are as long as their order is the same, how old a request is that nobody waits for, which dead ids can't come.
+ * One text for all states that differ only in what no rule asks for: which of two equal clients is which, how large
+ * tokens are while their order is the same, how old a request is that nobody waits for, which dead ids can't come.
  */
 import type { ModelAnswer, ModelLine } from 'holdfast/conformance'
 import type { Client, Request, State, World } from './state.ts'
@@ -23,7 +23,7 @@ export class Keys {
     for (const { legs } of clients) for (const { phase, id } of legs) if (phase === 'asking') mayCome.add(id)
     const ask = ({ line, event, age, awaited }: Request, name: Name): string =>
       `${line}${event.kind}${name(event.id)}${'turn' in event ? event.turn : ''}${awaited ? age : '-'}`
-    /** All that belongs to one client, under its name. */
+    /** Everything that belongs to one client, under its name. */
     const own = (client: Client, c: number, name: Name): string => {
       const legs = client.legs.map(
         (leg) =>
@@ -61,7 +61,7 @@ export class Keys {
   }
 }
 
-/** Whose place it is. */
+/** The owner of a place. */
 export function ownerOf(id: string): number {
   return id.charCodeAt(0) - 97
 }

@@ -9,7 +9,7 @@ export function brokenLaw(state: State, clients: Clients, hasCrashed: boolean): 
   return law ?? (hasCrashed ? null : orphan(state))
 }
 
-/** Whoever may act, acts: what all of them weigh together fits into the capacity. */
+/** All clients that may act do act: their weights together must fit into the capacity. */
 function exclusion(state: State, clients: Clients): string | null {
   for (const [at, { capacity }] of state.lines.entries()) {
     const inside = state.clients.flatMap(({ legs }, c) =>
@@ -23,7 +23,7 @@ function exclusion(state: State, clients: Clients): string | null {
   return null
 }
 
-/** With what weight a client may be at work: until its own deadline, also when it was told meanwhile. */
+/** With what weight a client may be at work: until its own deadline, even if it has heard of its loss. */
 function acting(clients: Clients, c: number, { phase, left, heavy, id }: Leg): number {
   if (left <= 0 || phase === 'asking' || phase === 'waiting' || phase === 'kept') return 0
   const wish = clients.wish(c)

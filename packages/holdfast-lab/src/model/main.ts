@@ -1,6 +1,6 @@
 /**
- * `npm run model`: enumerates every schedule of small worlds, and says how many states each has. With `--deep` larger
- * ones, with `--world NAME` one of them. Ends with 1 and the shortest schedule when a law is broken.
+ * `npm run model`: enumerates every schedule of small worlds, and prints how many states each has. With `--deep` larger
+ * worlds, with `--world NAME` one world. Exits with 1 and the shortest schedule if a law is broken.
  */
 import { fork } from 'node:child_process'
 import { availableParallelism } from 'node:os'
@@ -25,7 +25,7 @@ function report({ world, faults, states, steps, depth, fault, seconds }: Done): 
   if (fault !== null) console.log([fault.law, ...fault.schedule.map((move, i) => `${i + 1}. ${move}`)].join('\n  '))
 }
 
-/** Each worker takes the next job when it has ended one; the largest come first. */
+/** Each worker takes the next job when it has finished one; the largest come first. */
 async function share(jobs: readonly Job[], deep: boolean): Promise<Done[]> {
   const done: Done[] = []
   let next = 0

@@ -1,4 +1,4 @@
-/** All that can happen next in a small world, and what comes of it. */
+/** Everything that can happen next in a small world, and the outcome. */
 import { type Clients, RULES } from './client.ts'
 import { emptyLine, holders, isGrantedIn, type ModelLine, shift } from 'holdfast/conformance'
 import { type Budget, type Client, type Leg, type Reply, type Request, type State, TTL, type World } from './state.ts'
@@ -24,8 +24,8 @@ export function firstState({ capacity, lines, wishes }: World, budget: Budget): 
 }
 
 /**
- * Every move, in no order that matters. A call is one step, there and back, unless a fault parts it: then its request
- * or its answer is under way for as long as it likes, or is lost, or comes twice.
+ * Every move, in no order that matters. A call is one step, there and back, unless a fault splits it. Then its request
+ * or its answer is under way for any time, or is lost, or arrives twice.
  */
 export function moves(state: State, clients: Clients): Move[] {
   const all: Move[] = []
@@ -55,7 +55,7 @@ interface Carried {
   readonly after: State
 }
 
-/** What can become of the requests that a step has just sent, and of the answers to them. */
+/** What can become of the requests that a step has just sent, and of their answers. */
 function carry(state: State, clients: Clients): Carried[] {
   const request = state.requests.find(({ isFresh }) => isFresh)
   if (request === undefined) return [{ how: '', after: state }]
@@ -77,7 +77,7 @@ function carry(state: State, clients: Clients): Carried[] {
   ]
 }
 
-/** A connection delivers in order: both copies of a request are there before its answer is heard. */
+/** A connection delivers in order: both copies of a request arrive before its answer is heard. */
 function twice(answered: State, clients: Clients, sent: Request): State {
   const reply = answered.replies.at(-1)
   const copied = deliver({ ...answered, requests: [...answered.requests, { ...sent, awaited: false }] }, clients, {
@@ -181,7 +181,7 @@ export function deliver(state: State, clients: Clients, request: Request): State
   return { ...state, lines, requests, replies, pushes }
 }
 
-/** A place is renewed when some of its time has passed, and looked after when the store has granted it. */
+/** A place is renewed when some of its time has passed, and looked at when the store has granted it. */
 function isDue({ lines }: State, { line, id, left, phase }: Leg): boolean {
   if (left < TTL) return true
   const place = lines[line]?.places.find((each) => each.id === id)
@@ -208,7 +208,7 @@ export function pass(state: State): State {
 /** Older than any lease. */
 const AGE_MAX = 3
 
-/** In the small world whoever has lapsed goes at once: a purge comes before whatever is asked next. */
+/** In the small world a lapsed place goes at once: a purge comes before the next request. */
 function lapse(line: ModelLine): ModelLine {
   return RULES.step(line, { kind: 'touch', id: '' }, 0).line
 }
@@ -219,13 +219,13 @@ function breakLine(state: State, clients: Clients, at: number): State {
   return { ...state, budget, lines: state.lines.map((each, i) => (i === at ? line : each)) }
 }
 
-/** The next caller of the process gets the place that stayed with it. */
+/** The next caller of the process gets the place that stayed with the process. */
 export function takeUp(state: State, clients: Clients, c: number, leg: Leg): State {
   const begun = state.clients.map((each, i) => (i === c ? { ...each, visits: each.visits - 1 } : each))
   return clients.handOn({ ...state, clients: begun }, c, leg)
 }
 
-/** Those that a step has granted, besides the one that asked. */
+/** The places that a step has granted, except the one that asked. */
 function news(before: ModelLine, after: ModelLine, asker: string): State['pushes'] {
   const had = new Set(holders(before).map(({ id }) => id))
   return holders(after)

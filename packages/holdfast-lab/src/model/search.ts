@@ -1,4 +1,4 @@
-/** Enumerates every state that a small world can reach, breadth first: the first fault found is the shortest. */
+/** Enumerates every state that a small world can reach, breadth first: so the first fault found is the shortest. */
 import { Liveness } from './calm.ts'
 import { Clients, RULES, type Rules } from './client.ts'
 import { brokenLaw } from './laws.ts'

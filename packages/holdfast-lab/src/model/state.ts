@@ -7,7 +7,7 @@ export const TTL = 2
 /**
  * - asking: has sent an enter. waiting: stands in the line. holding: was granted.
  * - raising: holds, and has asked to become heavier. writing: is granted the heavier weight.
- * - told: knows of its loss; what it was doing may go on until its own deadline.
+ * - told: knows of its loss; its work may go on until its own deadline.
  * - kept: released, and the place stays for the next caller of this process.
  */
 export type Phase = 'asking' | 'waiting' | 'holding' | 'raising' | 'writing' | 'told' | 'kept'
@@ -17,7 +17,7 @@ export interface Leg {
   readonly line: number
   readonly id: string
   readonly phase: Phase
-  /** Ticks until its own deadline. It counts from before the send. */
+  /** Ticks until its own deadline, counted from before the request was sent. */
   readonly left: number
   readonly token: number
   /** How often the place was handed on inside the process. */
@@ -25,7 +25,7 @@ export interface Leg {
   /** An enter of this id got no answer, and may yet arrive. */
   readonly doubted: boolean
   readonly turn: number
-  /** It was granted the heavier weight before it was told. */
+  /** It was granted the heavier weight before it heard of that. */
   readonly heavy: boolean
 }
 
@@ -40,7 +40,7 @@ export interface Undo {
 }
 
 export interface Client {
-  /** Visits that it has still to begin. */
+  /** Visits that it has yet to begin. */
   readonly visits: number
   /** Ids that it has used. */
   readonly ids: number
@@ -56,7 +56,7 @@ export interface Request {
   readonly age: number
   /** Its sender waits for the answer. */
   readonly awaited: boolean
-  /** It is sent in this very step. */
+  /** It was sent in this very step. */
   readonly isFresh: boolean
 }
 
@@ -88,13 +88,13 @@ export interface State {
   readonly replies: readonly Reply[]
   readonly pushes: readonly ModelPush[]
   readonly budget: Budget
-  /** By line: the largest token of any hold so far, and of an exclusive one. */
+  /** By line: the largest token of any hold so far, and of an exclusive hold. */
   readonly seen: readonly { readonly any: number; readonly alone: number }[]
   /** Which law the last step broke; null: none. */
   readonly broken: string | null
 }
 
-/** What a client of the world wants, each time that it comes. */
+/** What a client of the world wants, each time it comes. */
 export interface Wish {
   /** The lines that it wants together, in this order. */
   readonly lines: readonly number[]
@@ -107,14 +107,14 @@ export interface Wish {
 
 export interface World {
   readonly name: string
-  /** How often each fault may happen, so that all worlds are enumerated within a minute on two cores. */
+  /** How often each fault may happen, chosen so that all worlds are enumerated within a minute on two cores. */
   readonly times: number
-  /** How often a message may be late: this parts more schedules than all other faults. */
+  /** How often a message may be late: this splits more schedules than all other faults. */
   readonly late: number
   readonly capacity: number
   readonly lines: number
   readonly wishes: readonly Wish[]
-  /** The store tells those that it grants. */
+  /** The store wakes those that it grants. */
   readonly push?: boolean
   /** A released place stays with its process while nobody else wants it. */
   readonly keep?: boolean

@@ -1,4 +1,4 @@
-/** The small worlds that are enumerated: who wants what, and what may go wrong. */
+/** The small worlds to enumerate: who wants what, and what may go wrong. */
 import { NO_FAULTS } from './moves.ts'
 import type { Budget, World } from './state.ts'
 

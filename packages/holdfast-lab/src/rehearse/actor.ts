@@ -2,15 +2,15 @@
  * One of the two holders of a rehearsal: a simulated process with a clock of its own.
  *
  * A pause is a step of its clock: the code goes on at once, with a clock that shows the time after the pause. Whatever
- * it sends then leaves when the world has come to that time, and whatever was due for it meanwhile waits until then.
- * For the code this is the same as a process that was stopped at that very instruction. So it can be stopped anywhere,
- * also between two microtasks, and nothing of it has to be rewritten.
+ * the code sends then leaves when the world has come to that time, and whatever was due for it meanwhile waits until
+ * then. For the code this is the same as a process that was stopped at that very instruction. So it can be stopped
+ * anywhere, even between two microtasks, and no code has to be rewritten.
  */
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks'
 import type { Entry, Runtime } from 'holdfast'
 import type { World } from '../simulated/world.ts'
 
-/** Who runs: code that an actor calls, and all that comes of it. */
+/** The running actor: of code that an actor calls, and of all that follows from that code. */
 const running = new AsyncLocalStorage<Actor | null>()
 
 /** The actor whose code runs now; null outside of a rehearsal. */
@@ -18,7 +18,7 @@ export function currentActor(): Actor | null {
   return running.getStore() ?? null
 }
 
-/** Code that belongs to nobody: what the resource does when it is called. */
+/** Runs code that belongs to no actor: what the resource does when it is called. */
 export function asNobody<T>(fn: () => T): T {
   return running.run(null, fn)
 }
@@ -39,7 +39,7 @@ export interface Pause {
   readonly toMs: number
 }
 
-/** What the clocks of people show when a rehearsal begins: the 14th of November 2023. */
+/** What people's clocks show when a rehearsal begins: the 14th of November 2023. */
 const WALL_MS = 1_700_000_000_000
 
 export class Actor {
@@ -89,7 +89,7 @@ export class Actor {
     this.pause = { fromMs, toMs: this.#resumesAt }
   }
 
-  /** Something reaches this process: at that time, or when it runs again. Returns how to call it off. */
+  /** Something reaches this process: at that time, or when the process runs again. Call the result to cancel. */
   at(timeMs: number, fn: () => void): () => void {
     let isOff = false
     const arrive = (): void => {
@@ -103,12 +103,12 @@ export class Actor {
     }
   }
 
-  /** As in Node: whole milliseconds, at least one, and in the context of who asked. */
+  /** As in Node: whole milliseconds, at least one, and in the context of the caller. */
   after(ms: number, fn: () => void): () => void {
     return this.at(this.now() + Math.max(1, Math.ceil(ms)), AsyncResource.bind(fn))
   }
 
-  /** Goes somewhere, is done there, and comes back: each way takes a millisecond. */
+  /** Sends a request, has it done there, and returns the answer: each way takes a millisecond. */
   ask<T>(act: () => T | Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const back = (settle: () => void): void => void this.at(this.world.now + LATENCY_MS, settle)
@@ -137,11 +137,11 @@ export class Actor {
     if (grant !== undefined) grant.leftMs ??= this.now()
   }
 
-  /** How long a lease of its can outlive a pause that begins now. */
+  /** How long a lease of its own can outlive a pause that begins now. */
   get leaseMs(): number {
     return Math.max(0, ...[...this.grants.values()].map(({ entry }) => entry.ttlMs))
   }
 }
 
-/** One way between a process and what it talks to. */
+/** How long a message takes one way. */
 export const LATENCY_MS = 1

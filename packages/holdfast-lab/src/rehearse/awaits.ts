@@ -1,12 +1,12 @@
 /**
- * Every `await` of the function, found without a change of its code: V8 tells of each promise that is made, and of each
- * continuation just before it runs. A promise that is made while a line of the user's own code is the innermost one
- * belongs to an `await` (or a `then`) of that line.
+ * Finds every `await` of the function without changing its code: V8 reports each promise that is made, and each
+ * continuation just before it runs. If a line of the user's own code is the innermost one while a promise is made, the
+ * promise belongs to an `await` (or a `then`) of that line.
  */
 import { promiseHooks } from 'node:v8'
 import { type Actor, currentActor } from './actor.ts'
 
-/** Where something stands in the user's code; written out only for people. */
+/** A position in the user's code; made into text only for people. */
 export type Site = () => string
 
 /** The library, this package, Node itself: no code of the user's. */
@@ -14,10 +14,10 @@ const OURS =
   /^node:|[\\/]node_modules[\\/]holdfast(-lab)?[\\/]|[\\/]packages[\\/]holdfast(-lab)?[\\/](src|dist|build)[\\/]/
 const FRAMES = 12
 
-/** Calls `onAwait` whenever code of an actor is about to go on after an `await`. Returns how to stop. */
+/** Calls `onAwait` whenever code of an actor is about to continue after an `await`. Call the result to stop. */
 export function watchAwaits(onAwait: (actor: Actor, site: Site) => void): () => void {
   const made = new WeakMap<Promise<unknown>, { readonly actor: Actor; readonly site: Site }>()
-  // What is called here may make promises itself.
+  // The code called here may make promises itself.
   let isBusy = false
   const init = (promise: Promise<unknown>): void => {
     if (isBusy) return
@@ -51,7 +51,7 @@ function innermost(above: (promise: Promise<unknown>) => void): Site | null {
   return file === undefined || OURS.test(file) ? null : site
 }
 
-/** The innermost line of the user's code that led to the call of `above`. Written out when it is asked for. */
+/** The innermost line of the user's code that led to the call of `above`. Made into text when it is read. */
 export function callSite(above: (...args: never[]) => unknown): Site {
   const here: { readonly stack?: string } = {}
   Error.captureStackTrace(here, above)

@@ -1,4 +1,4 @@
-/** What the lock protects, as the function sees it: every method is a call to somewhere else, and is written down. */
+/** What the lock protects, as the function sees it: every method is a call to somewhere else, and is noted. */
 import { inspect } from 'node:util'
 import type { Actor, Grant } from './actor.ts'
 import { callSite, type Site } from './awaits.ts'
@@ -11,7 +11,7 @@ export interface Call {
   readonly args: readonly unknown[]
   readonly site: Site
   readonly sentMs: number
-  /** What its actor had of locks when it was sent, also what it had let go: the newest of each lock. */
+  /** The locks that its actor had when the call was sent, even released ones: the newest grant of each lock. */
   readonly grants: readonly Grant[]
   /** It held a lock, as far as it knew. */
   readonly isHeld: boolean
@@ -36,9 +36,9 @@ export class Calls {
   /** In the order in which they were sent, and in which the resource saw them. */
   readonly sent: Call[] = []
   readonly seen: Call[] = []
-  /** How many the resource works on now, by the real clock. */
+  /** How many calls the resource works on now, by the real clock. */
   busy = 0
-  /** Told of each call just after it was sent: now its sender may be paused. */
+  /** Called just after each call was sent: now its sender may be paused. */
   onSent: ((call: Call) => void) | null = null
   readonly #reads: ReadonlySet<string>
   readonly #harmless: ReadonlySet<string>

@@ -1,6 +1,6 @@
 /**
  * `setTimeout`, `Date` and `performance.now` for the code of an actor: its own simulated ones. For all other code of
- * the process, a test runner's included, they stay what they were.
+ * the process, including a test runner's, they stay what they were.
  */
 import { createRequire, syncBuiltinESMExports } from 'node:module'
 import { promisify } from 'node:util'

@@ -1,4 +1,4 @@
-/** What must not come of a pause. */
+/** What a pause must not cause. */
 import type { Grant } from './actor.ts'
 import type { Call } from './calls.ts'
 import type { Played } from './play.ts'
@@ -13,14 +13,14 @@ export type HarmKind = 'no-lock' | 'lost-update' | 'late-effect' | 'check' | 'en
 
 export interface Harm {
   readonly kind: HarmKind
-  /** The effect that did it; null: none in particular. */
+  /** The effect that did the harm; null: none in particular. */
   readonly call: Call | null
   /** The call of the newer holder that came before it. */
   readonly before: Call | null
   readonly complaint: unknown
 }
 
-/** Of a run without a pause. */
+/** Judges a run without a pause. */
 export function harmAlone({ calls, ends, complaint }: Played): Harm | null {
   const bare = calls.sent.find(({ kind, isHeld }) => kind === 'effect' && !isHeld)
   if (bare !== undefined) return { kind: 'no-lock', call: bare, before: null, complaint: null }
@@ -42,7 +42,7 @@ function atTheEnd(isEndless: boolean, complaint: unknown): Harm | null {
   return isEndless ? { kind: 'endless', call: null, before: null, complaint: null } : null
 }
 
-/** By a lock that both had and could not share, `other` was sent by the newer holder. */
+/** By a lock that both had and could not share, the newer holder has sent `other`. */
 function isNewer(other: Call, call: Call): boolean {
   if (other.actor === call.actor) return false
   return call.grants.some((mine) =>
@@ -53,8 +53,9 @@ function isNewer(other: Call, call: Call): boolean {
 }
 
 /**
- * It has changed something, or its holder changes something later, by what it saw then. If all that comes later is
- * refused (`If-Match`, a version, a key that was used), the late effect has only come first.
+ * The late effect matters if the newer holder's call has changed something, or if that holder later changes something
+ * by what the call saw. If everything later is refused (`If-Match`, a version, a key that was used), the late effect
+ * has only come first.
  */
 function matters(seen: readonly Call[], newer: Call, at: number): boolean {
   return [newer, ...seen.slice(at + 1)].some(({ actor, kind }) => actor === newer.actor && kind === 'effect')
@@ -65,7 +66,7 @@ function fit({ entry: one }: Grant, { entry: other }: Grant): boolean {
 }
 
 /**
- * Who looked, and wrote over something that was done since? The late one, or the newer one, which looked before the
+ * Which holder looked first and then overwrote something newer? The late one; or the newer one, which looked before the
  * late effect came and writes after it.
  */
 function kindOf(seen: readonly Call[], late: Call, before: Call): HarmKind {

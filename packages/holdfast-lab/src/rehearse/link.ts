@@ -108,7 +108,7 @@ export class Link implements WholeDriver {
     return places.map((place) => (place === null ? null : { ...place, since }))
   }
 
-  /** Validity counts from before the send, by the clock of who asks. */
+  /** Validity counts from before the request was sent, by the clock of the actor. */
   #since(): Instant {
     return { monoMs: this.#actor.now(), wallMs: this.#actor.wallNow() }
   }

@@ -1,4 +1,4 @@
-/** One schedule: the function as the first holder, paused at one place, and the rival while it stands still. */
+/** One schedule: the function as the first holder, paused at one point, and the rival while the first stands still. */
 import { setImmediate, setTimeout } from 'node:timers'
 import { type Holdfast, holdfast } from 'holdfast'
 import { memory } from 'holdfast/memory'
@@ -11,11 +11,14 @@ import type { RehearseOptions, Scene } from './options.ts'
 
 /** Where the first holder is paused, and until when. */
 export interface Stop {
-  /** await: just before it goes on after one. call: just after it has called the resource, before that has arrived. */
+  /**
+   * await: just before it continues after an await. call: just after it has called the resource, before the call
+   * arrives.
+   */
   readonly at: 'await' | 'call'
-  /** The how-many-th of these, from 0. */
+  /** The index among these, from 0. */
   readonly index: number
-  /** When it goes on; null: when the rival has long ended. */
+  /** When it continues; null: long after the rival has ended. */
   readonly untilMs: number | null
 }
 
@@ -43,7 +46,7 @@ const EVENTS_MAX = 200_000
 /** Real time for what is not simulated. */
 const PATIENCE_MS = 2_000
 const LOOK_MS = 10
-/** The lease is over for the store as well. */
+/** After this the lease is over for the store as well. */
 const MARGIN_MS = 5
 
 export async function play<T extends object>(
@@ -99,7 +102,7 @@ export async function play<T extends object>(
   const unwatch = watchAwaits((actor, site) => mayStop('await', actor, site, null))
   try {
     world.at(0, () => begin('first', fn))
-    // A second holder that is to begin may not have begun yet when the first has ended.
+    // The first holder may have ended before a planned second holder has begun.
     await runOut(world, () => endedMs.first !== null && (stopped === null || endedMs.second !== null))
   } finally {
     unwatch()
@@ -130,7 +133,7 @@ async function runOut(world: World, isOver: () => boolean): Promise<void> {
   }
 }
 
-/** All that an event set in motion, and what the resource does by the real clock. */
+/** Waits for all that an event set in motion, and for what the resource does by the real clock. */
 async function settled(calls: Calls): Promise<void> {
   do {
     for (let round = 0; round < 2; round++) await new Promise((resolve) => setImmediate(resolve))

@@ -1,6 +1,6 @@
 /**
- * Does a critical section survive a pause? The function runs on a simulated clock, and is paused past its lease at
- * every `await` and in every call of the resource in turn, while a second holder gets the lock.
+ * Does a critical section survive a pause? The function runs on a simulated clock. At every `await` and in every call
+ * of the resource in turn it is paused past its lease, while a second holder gets the lock.
  */
 import { UsageError } from 'holdfast'
 import { simulateClocks } from './clocks.ts'
@@ -18,9 +18,9 @@ const NEVER_MET =
   'both must ask for the same lock, and the function must call the resource or await something while it holds it'
 
 /**
- * Runs the function through every pause. Rejects with a RehearsalError, whose message shows the first schedule that
- * does harm and names what is missing; so a test fails with it, in any test runner. UsageError: the function fails
- * without any pause.
+ * Runs the function through every pause. Rejects with a RehearsalError if a schedule does harm: its message shows the
+ * first such schedule and names what is missing, so a test fails with it, in any test runner. UsageError: the function
+ * fails without any pause.
  */
 export async function rehearse<T extends object>(
   fn: (scene: Scene<T>) => unknown,
@@ -51,7 +51,7 @@ class Survey<T extends object> {
   readonly #max: number
   #schedules = 0
   #rivalMs = 0
-  /** In how many the second holder had the lock of the first. */
+  /** In how many schedules the second holder had the lock of the first. */
   #met = 0
   #alone: Played | null = null
 

@@ -19,7 +19,7 @@ export interface Failure {
   readonly happened: string
   /** What to do. */
   readonly advice: string
-  /** Where the function was paused: file, line and column; null: it was not. */
+  /** Where the function was paused: file, line and column; null: it was not paused. */
   readonly pausedAt: string | null
   readonly timeline: Timeline
 }
@@ -29,10 +29,10 @@ export interface Rehearsal {
   readonly schedules: number
   /** In how many of them the second holder got a lock that the first had. */
   readonly met: number
-  /** How many awaits the function went on after, and how often it called the resource, without a pause. */
+  /** How many awaits and how many calls of the resource the function had without a pause. */
   readonly awaits: number
   readonly calls: number
-  /** All schedules that there are were run, up to the failure. */
+  /** True: all possible schedules were run, up to the failure. */
   readonly isWhole: boolean
   /** The first schedule that does harm; null: none does. */
   readonly failure: Failure | null

@@ -12,10 +12,10 @@ export class World {
   now = 0
   #order = 0
   readonly #heap: Happening[] = []
-  /** A digest of everything that happened, in order: equal digests are the same interleaving. */
+  /** A digest of everything that happened, in order: equal digests mean the same interleaving. */
   digest = 2_166_136_261
 
-  /** Calls `act` at that time, after everything scheduled for it earlier. Returns how to call it off. */
+  /** Calls `act` at that time, after everything scheduled for earlier times. Call the result to cancel. */
   at(time: number, act: () => void): () => void {
     const event: Happening = { at: Math.max(time, this.now), order: this.#order++, act, cancelled: false }
     this.#push(event)
@@ -27,7 +27,7 @@ export class World {
   /** Everything that an event set in motion settles before time goes on. */
   settle: () => Promise<void> = () => new Promise((resolve) => setImmediate(resolve))
 
-  /** Told of everything noted, when a run is to be read by people. */
+  /** Called with every note, if people will read the run. */
   onNote: ((at: number, what: string) => void) | null = null
 
   note(what: string): void {
@@ -35,7 +35,7 @@ export class World {
     for (let i = 0; i < what.length; i++) this.digest = Math.imul(this.digest ^ what.charCodeAt(i), 16_777_619) >>> 0
   }
 
-  /** Runs until `isOver` or until nothing is left to happen. `afterEach` is called when all promises have settled. */
+  /** Runs until `isOver`, or until nothing is left to happen. Calls `afterEach` when all promises have settled. */
   async run(endsAt: number, isOver: () => boolean, afterEach: () => void): Promise<void> {
     for (let event = this.#pop(); event !== undefined; event = this.#pop()) {
       if (event.cancelled) continue

@@ -9,7 +9,7 @@ export interface Configuration {
   readonly about: string
   readonly defines: Readonly<Record<string, string | number | true>>
   readonly expected: Expected
-  /** Judge also that nobody is left waiting when nothing more can happen. */
+  /** True: also check that nobody waits for ever when nothing more can happen. */
   readonly isCalm?: boolean
   /** It takes a while. */
   readonly isLarge?: boolean

@@ -1,4 +1,4 @@
-/** The laws that the model judges, in words, and where the schedules stand that break them. */
+/** The laws that the model judges, in words, and the files with the schedules that break them. */
 import { fileURLToPath } from 'node:url'
 import type { Searched } from './spin.ts'
 

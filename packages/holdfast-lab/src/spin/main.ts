@@ -1,7 +1,7 @@
 /**
  * `npm run spin`: searches every state of small worlds of Redlock with Spin, and refutes the simpler schemes. With
- * `--deep` larger worlds, with `--only NAME` one of all, with `--write` the counter-examples are written to
- * promela/counter-examples. Ends with 1 when a law is broken that must hold, or holds where it must be broken.
+ * `--deep` larger worlds, with `--only NAME` one of them; `--write` writes the counter-examples to
+ * promela/counter-examples. Exits with 1 if a law is broken that must hold, or holds where it must be broken.
  */
 import { writeFile } from 'node:fs/promises'
 import { requireTools } from '../testbed/require.ts'

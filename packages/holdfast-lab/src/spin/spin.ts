@@ -1,4 +1,4 @@
-/** Runs Spin: builds the verifier of a configuration with cc, searches its states, and reads what came of it. */
+/** Runs Spin: builds the verifier of a configuration with cc, searches its states, and reads the outcome. */
 import { execFile } from 'node:child_process'
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,7 +8,7 @@ import type { Configuration, Expected } from './configurations.ts'
 
 const MODEL = fileURLToPath(new URL('../../promela/', import.meta.url))
 const BUFFER = 64 * 1024 * 1024
-/** No path of any configuration is so long; pan says so if one is. */
+/** No configuration has so long a path; if one had, pan would say so. */
 const DEPTH_MAX = 100_000
 
 export interface Searched {
@@ -21,14 +21,14 @@ export interface Searched {
   readonly trail: readonly string[]
 }
 
-/** Searches all states; of a flawed configuration, the shortest schedule that breaks its law. */
+/** Searches all states; for a flawed configuration, finds the shortest schedule that breaks its law. */
 export function search(of: Configuration): Promise<Searched> {
   return inFolder(async (folder) => {
     const defines = definesOf(of)
     await run('spin', ['-a', ...defines, 'redlock.pml'], folder)
     // Breadth first finds the shortest schedule; depth first needs less memory.
     const how = of.expected === 'none' ? ['-DCOLLAPSE'] : ['-DBFS']
-    // A small search is over before a compiler that takes pains with it.
+    // A small search is over before an optimizing compiler is.
     const fixed = [of.isLarge === true ? '-O2' : '-O0', '-DSAFETY', '-DNOFAIR', '-DVECTORSZ=2048', '-DMEMLIM=12000']
     await run('cc', [...fixed, ...how, '-o', 'pan', 'pan.c'], folder)
     const from = performance.now()
@@ -83,7 +83,9 @@ async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   }
 }
 
-/** What the program says, whatever its exit code: pan and spin end with another than 0 when they found something. */
+/**
+ * What the program prints, whatever its exit code: pan and spin exit with another code than 0 when they find something.
+ */
 function run(program: string, args: readonly string[], cwd: string): Promise<string> {
   return new Promise((resolve, reject) => {
     execFile(program, args, { cwd, maxBuffer: BUFFER, encoding: 'utf8' }, (error, stdout, stderr) => {

@@ -1,6 +1,6 @@
 /** One step of a schedule, as the model prints it. */
 
-/** What a server answered: see promela/world.pml. */
+/** A server's answers: see promela/world.pml. */
 export const ANSWER = { none: 0, waits: 1, vote: 2, gone: 3, quiet: 4, strange: 5 } as const
 /** What is left of a server's data after a restart. */
 export const COPY = { empty: 1, stale: 2, kept: 3 } as const
@@ -17,7 +17,7 @@ interface Request {
   readonly how: number
   readonly answer: number
   readonly answerToken: number
-  /** 'late': its owner waits for it no more. */
+  /** 'late': its owner does not wait for it any more. */
   readonly fate: 'heard' | 'lost' | 'late'
 }
 
@@ -33,7 +33,7 @@ export type Step =
   | { readonly kind: 'decided'; readonly epoch: number }
   | { readonly kind: 'tick' }
 
-/** Reads one line. Throws if the model prints what is not known here. */
+/** Reads one line. Throws if the model prints something unknown. */
 export function readStep(line: string): Step {
   const [kind = '', first = '', second = ''] = line.split(' ')
   const field = (name: string): number => Number(new RegExp(`\\b${name} (\\d+)`).exec(line)?.[1] ?? 0)

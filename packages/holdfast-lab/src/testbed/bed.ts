@@ -1,4 +1,4 @@
-/** What a kind of server is given by the testbed it is started in. */
+/** What the testbed gives to each kind of server. */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { UsageError } from 'holdfast'
@@ -15,7 +15,7 @@ export interface StartOptions {
 
 /** Servers that are one store together. */
 export interface Group {
-  /** What a client is given: the addresses of all. */
+  /** The URL for clients: the addresses of all. */
   readonly url: string
   readonly servers: readonly Server[]
 }

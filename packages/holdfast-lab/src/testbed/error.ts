@@ -1,4 +1,4 @@
-/** The one error of the testbed: a server or a tool that could not be found, installed, started or stopped. */
+/** The one error of the testbed: it could not find, install, start or stop a server or a tool. */
 import { HoldfastError } from 'holdfast'
 
 /**

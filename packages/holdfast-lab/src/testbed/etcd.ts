@@ -21,7 +21,7 @@ export interface EtcdOptions extends StartOptions {
    */
   readonly tls?: Identity
   /**
-   * Given the port on which a member listens to the others, answers the one on which they are to reach it; default: the
+   * Given the port on which a member listens to the others, returns the port on which the others reach it; default: the
    * same.
    */
   readonly peerPort?: (port: number) => Promise<number>
@@ -104,8 +104,8 @@ async function enableAuth(at: Address, password: string): Promise<void> {
 }
 
 /**
- * One request, on a connection that is closed after it: etcd's orderly stop would wait for one that is kept alive. The
- * body is no part of any error, since it may hold a password.
+ * One request, on a connection that is closed after it: etcd's orderly stop would wait for a connection that is kept
+ * alive. No error shows the body, because it may contain a password.
  */
 function call({ port, tls }: Address, method: 'GET' | 'POST', path: string, body?: object): Promise<string> {
   return new Promise((resolve, reject) => {

@@ -1,4 +1,6 @@
-/** One question to a server and its answer, over a connection of its own: enough to know that it really serves. */
+/**
+ * One request to a server and its answer, over a connection of its own: enough to know that the server really serves.
+ */
 import { connect } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import type { Identity } from './certificates.ts'

@@ -14,7 +14,7 @@ const MODULES = '/usr/lib/python3/dist-packages'
 export interface Found {
   readonly kind: ServerKind
   readonly version: string
-  /** Another make of the same kind, as MySQL is of MariaDB; none: the kind's own. */
+  /** Another make of the same kind, such as MySQL for MariaDB; none: the kind's own. */
   readonly make?: string | undefined
   /** The folder in which its own files lie, for a server that is not where it was built to be. */
   readonly base?: string | undefined
@@ -57,7 +57,7 @@ async function programFolders(): Promise<string[]> {
   const fromPath = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder.startsWith('/'))
   const majors = (await entries('/usr/lib/postgresql')).filter((name) => /^\d+$/.test(name))
   majors.sort((a, b) => Number(b) - Number(a))
-  // The true programs of PostgreSQL come before Debian's wrappers in PATH, which know only the clusters of the system.
+  // The real programs of PostgreSQL come before Debian's wrappers in PATH, which know only the clusters of the system.
   const postgres = majors.map((major) => `/usr/lib/postgresql/${major}/bin`)
   return [...postgres, ...fromPath, '/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin']
 }

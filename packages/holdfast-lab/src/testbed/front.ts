@@ -1,6 +1,6 @@
 /**
- * What stands for the name of a store: a virtual address, a proxy or a DNS name that leads to the server that is the
- * primary now. It can lead elsewhere from one connection on; open connections stay where they are, unless they are cut.
+ * Stands for the name of a store: a virtual address, a proxy or a DNS name that leads to the present primary. New
+ * connections can be led elsewhere; open connections stay where they are, unless they are cut.
  */
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'

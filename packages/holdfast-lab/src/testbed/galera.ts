@@ -1,4 +1,6 @@
-/** A Galera cluster of MariaDB servers: each takes writes, and all that are left have one before it is answered. */
+/**
+ * A Galera cluster of MariaDB servers: each takes writes, and before a write is answered all remaining nodes have it.
+ */
 import { type Bed, countOf, type Group } from './bed.ts'
 import { TestbedError } from './error.ts'
 import { look } from './find.ts'
@@ -54,13 +56,13 @@ export async function startGalera(bed: Bed, count: number, o: GaleraOptions = {}
       'innodb-autoinc-lock-mode': 2,
       ...o.config,
     }
-    // Somebody has to begin the cluster, and only once: a restarted node that began another would be a second brain.
+    // One node must begin the cluster, and only once: a restarted node that began another would be a second brain.
     const perStart = (): string[] => (at === 0 && starts++ === 0 ? ['--wsrep-new-cluster'] : [])
     servers.push(await mariadbServer(bed, { ...o, config, perStart, empty: at > 0 }))
   }
   const joined = (server: Server, withinMs?: number): Promise<void> =>
     until(() => expectReady(server), { what: `${server.name} belongs to the cluster`, withinMs })
-  // One after the other: a node that gives its data to one can't give them to the next meanwhile.
+  // One after the other: a node that is giving its data to one node can't give them to the next.
   for (const server of servers) {
     await server.start()
     await joined(server)

@@ -9,7 +9,7 @@ export interface GivenServer {
   readonly make?: string
   /** The folder in which its own files lie; default: where it was built to find them. */
   readonly base?: string
-  /** By the names that the kind is looked for by, such as `redis-server`. */
+  /** By the names of the kind's programs, such as `redis-server`. */
   readonly paths: Readonly<Record<string, string>>
 }
 
@@ -20,8 +20,8 @@ export function foundOf(kind: ServerKind, { version, make, base, paths }: GivenS
 }
 
 /**
- * What the JSON file says that HOLDFAST_TEST_SERVERS names: so every test can be run on another server. Without:
- * nothing.
+ * The servers in the JSON file that HOLDFAST_TEST_SERVERS names, so that every test can run on another server. Without
+ * that variable: none.
  */
 export async function givenByEnvironment(): Promise<GivenServers> {
   const file = process.env['HOLDFAST_TEST_SERVERS'] ?? ''

@@ -6,9 +6,9 @@ import { isErrno } from './errno.ts'
 import { TestbedError } from './error.ts'
 
 /**
- * Arguments: the packages. Run under flock, so that two processes neither run apt at once nor take each other's policy
- * for the machine's own. A package asks policy-rc.d before it starts its service; 101 forbids it. What was there before
- * is put back on every way out; a copy left behind by a crash of the machine is what was there before.
+ * Arguments: the packages. Runs under flock, so that two processes neither run apt at once nor take each other's policy
+ * for the machine's own. A package asks policy-rc.d before it starts its service; 101 forbids it. On every way out the
+ * old policy is put back; if a crash of the machine left a copy behind, that copy is the old policy.
  */
 const SCRIPT = `
 policy=/usr/sbin/policy-rc.d

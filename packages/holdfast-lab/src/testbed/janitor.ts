@@ -1,4 +1,4 @@
-/** The temporary folder of a testbed and the guardian that clears up behind it, also when this process is killed. */
+/** The temporary folder of a testbed, and the guardian that cleans up even if this process is killed. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
@@ -11,9 +11,9 @@ import type { ProcessEntry } from './proc.ts'
 const FOLDER = 'holdfast-testbed-'
 
 /**
- * Reads `pid <pid>:<start>` lines until its input ends: that is when its parent closed it, exited, or was killed with
- * -9. Then it stops those processes that still are the recorded ones (TERM, after two seconds KILL, children included)
- * and removes the folder. Arguments: $1 the folder. A shell, since it costs 1 MB where a second Node costs 40.
+ * Reads `pid <pid>:<start>` lines until its input ends: because its parent closed it, exited, or was killed with -9.
+ * Then it stops those processes that still are the recorded ones (TERM, after two seconds KILL, children included) and
+ * removes the folder. Arguments: $1 the folder. A shell, because it costs 1 MB where a second Node costs 40.
  */
 const GUARDIAN = `
 dir=$1
@@ -69,7 +69,7 @@ export class Janitor {
     this.dir = dir
     this.#guardian = guardian
     this.#input = guardian.stdin as Socket
-    // Neither of them keeps this process alive: its end is just what the guardian waits for.
+    // Neither keeps this process alive: its end is just what the guardian waits for.
     guardian.unref()
     this.#input.unref()
     // EPIPE, if somebody killed the guardian; `record` reports it where it matters.
@@ -82,8 +82,8 @@ export class Janitor {
       throw new TestbedError(`the testbed reads /proc and so needs Linux; this is ${process.platform}`)
     }
     const dir = await mkdtemp(join(tmpdir(), FOLDER))
-    // Servers that refuse root run as another user and must get through to their own folders in here; they can't list
-    // it.
+    // Servers that refuse root run as another user and must get through to their own folders in here, which they can't
+    // list.
     await chmod(dir, 0o711)
     const guardian = spawn('/bin/sh', ['-c', GUARDIAN, 'holdfast-guardian', dir], {
       cwd: '/',
@@ -104,7 +104,7 @@ export class Janitor {
     })
   }
 
-  /** Removes the folder and ends the guardian; for when everything has been stopped. */
+  /** Removes the folder and ends the guardian, after everything has been stopped. */
   async close(): Promise<void> {
     await rm(this.dir, { recursive: true, force: true, maxRetries: 10 })
     if (this.#guardian.exitCode !== null || this.#guardian.signalCode !== null) return

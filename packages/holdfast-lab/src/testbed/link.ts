@@ -10,7 +10,10 @@ export interface LinkFaults {
   readonly toClientDelayMs: number
 }
 
-/** Asked for each chunk just before it is forwarded: how many of its bytes may go on, and what becomes of the link. */
+/**
+ * Called for each chunk just before it is forwarded: returns how many of its bytes may pass, and what becomes of the
+ * link.
+ */
 export interface Verdict {
   readonly bytes: number
   readonly act: 'go on' | 'cut' | 'lose the reply'
@@ -21,7 +24,10 @@ export interface LinkEvents {
   readonly translate: (bytes: Buffer) => Buffer
   readonly judge: (way: 'toServer' | 'toClient', bytes: Buffer) => Verdict
   readonly forwarded: (way: 'toServer' | 'toClient', bytes: number) => void
-  /** The armed reply was lost: the request has reached the server, its answer was discarded, the client was cut off. */
+  /**
+   * The reply was lost as ordered: the request has reached the server, its answer was discarded, the client was cut
+   * off.
+   */
   readonly replyLost: () => void
   readonly closed: (link: Link) => void
 }
@@ -70,7 +76,7 @@ export class Link {
     return this.#toServer.droppedBytes + this.#toClient.droppedBytes
   }
 
-  /** Puts other faults in force. A direction that has lost bytes can't pass any more: its link is reset instead. */
+  /** Applies other faults. A direction that has lost bytes can't continue: its link is reset instead. */
   set(faults: LinkFaults): void {
     const torn =
       (this.#toServer.torn && faults.toServer !== 'drop') || (this.#toClient.torn && faults.toClient !== 'drop')
@@ -114,14 +120,14 @@ export class Link {
   }
 
   /**
-   * Ends `reached` in order, so that it does get all bytes written so far (a reset could overtake them), and resets the
+   * Ends `reached` in order, so that it gets all bytes written so far (a reset could overtake them), and resets the
    * other end.
    */
   #cut(reached: Socket): void {
     const other = reached === this.#client ? this.#server : this.#client
     if (other !== undefined) tear(other)
     reached.end()
-    // What the reached end still sends is read and thrown away: unread bytes would turn our close into a reset.
+    // Read and discard what the reached end still sends: unread bytes would turn our close into a reset.
     this.#swallowing = true
     this.#toServer.close()
     this.#toClient.close()
@@ -144,7 +150,7 @@ export class Link {
     server.on('close', () => this.#settle())
   }
 
-  /** The server has answered (or hung up): now the request is known to have arrived, and the client may be cut off. */
+  /** The server has answered (or hung up): now the request has certainly arrived, and the client may be cut off. */
   #loseReply(server: Socket): void {
     if (this.#client.destroyed) return
     this.#cut(server)
@@ -162,7 +168,7 @@ export class Link {
   }
 }
 
-/** A reset where there is a connection to reset; a socket still connecting is simply given up. */
+/** A reset if there is a connection to reset; a socket that still connects is simply given up. */
 function tear(socket: Socket): void {
   if (socket.destroyed) return
   if (socket.connecting) socket.destroy()

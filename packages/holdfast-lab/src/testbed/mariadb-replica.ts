@@ -13,8 +13,8 @@ import { until } from './until.ts'
 
 export interface MariadbReplicaOptions extends Omit<MariadbOptions, 'perStart' | 'empty'> {
   /**
-   * A commit is seen and answered only when the replica has it, however long that takes (`rpl_semi_sync`, AFTER_SYNC,
-   * a time-out of a day); default false.
+   * A commit is visible and answered only when the replica has it, however long that takes (`rpl_semi_sync`,
+   * AFTER_SYNC, a time-out of a day); default false.
    */
   readonly semiSync?: boolean
 }
@@ -35,7 +35,8 @@ export async function startMariadbReplica(bed: Bed, o: MariadbReplicaOptions = {
   const { semiSync = false, ...options } = o
   if ((await bed.found('mariadb')).make === 'mysql') throw new TestbedError("a replica needs MariaDB's own statements")
   let starts = 0
-  // A server skips what it finds under its own number in another's log: emptied, it would miss what it wrote before.
+  // A server skips entries with its own number in another's log: if it were emptied, it would miss what it wrote
+  // before.
   const perStart = (): string[] => [`--server-id=${++starts}`]
   const make = async (): Promise<Server> => {
     const { dir } = await bed.folder('users')
@@ -97,7 +98,8 @@ export async function startMariadbReplica(bed: Bed, o: MariadbReplicaOptions = {
     },
     async promote({ cut = true }: PromoteOptions = {}) {
       const status = (await mariadbAsk(replica, 'STOP SLAVE IO_THREAD', 'SHOW SLAVE STATUS')).flat()
-      // What was heard and not yet applied would be thrown away, although the old primary was told that it is here.
+      // Without this, what was heard and not yet applied would be thrown away, although the old primary was told that
+      // the replica has it.
       const heard = (status[status.indexOf('Slave_Pos') + 1] ?? '') as string
       await expectApplied(replica, heard)
       await mariadbAsk(replica, 'STOP SLAVE', 'RESET SLAVE ALL', 'SET GLOBAL read_only = 0')

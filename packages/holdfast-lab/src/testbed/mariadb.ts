@@ -10,17 +10,17 @@ import { runTool } from './tool.ts'
 import { otherUser } from './user.ts'
 
 export interface MariadbOptions extends StartOptions {
-  /** Whether commits reach the disk before they are answered; default false, since only a loss of power could tell. */
+  /** Whether commits reach the disk before the answer; default false, because only a loss of power could tell. */
   readonly durable?: boolean
   /** Further options of mariadbd, without the dashes. */
   readonly config?: Readonly<Record<string, string | number>>
   /** Further arguments, asked for at each start; default none. */
   readonly perStart?: () => readonly string[]
-  /** The data folder is left empty, for a server that is given its data by another; default false. */
+  /** Leave the data folder empty, for a server that gets its data from another; default false. */
   readonly empty?: boolean
 }
 
-/** A MariaDB server, or a MySQL server where that was given; not yet started. */
+/** A MariaDB server, or a MySQL server if that was given; not yet started. */
 export async function mariadbServer(bed: Bed, o: MariadbOptions = {}): Promise<Server> {
   const found = await bed.found('mariadb')
   const make = found.make === 'mysql' ? mysqlMake(found) : mariadbMake(found)
@@ -60,8 +60,8 @@ export async function mariadbServer(bed: Bed, o: MariadbOptions = {}): Promise<S
     fill: async (data) => {
       if (o.empty === true) return
       const [file, ...options] = make.fill
-      // Not in /tmp, where two that fill their folders at once, each in a pid namespace of its own, take each other's
-      // temporary tables for theirs. MySQL wants its folder empty.
+      // Not in /tmp: there two servers that fill their folders at once, each in a pid namespace of its own, take each
+      // other's temporary tables for theirs. MySQL wants its folder empty.
       const tmp = found.make === 'mysql' ? [] : [`--tmpdir=${data}`]
       await runTool(file, ['--no-defaults', ...base, `--datadir=${data}`, ...tmp, ...options], { user, cwd: data })
     },
@@ -75,7 +75,7 @@ CREATE USER IF NOT EXISTS root@'127.0.0.1';
 GRANT ALL PRIVILEGES ON *.* TO root@'127.0.0.1' WITH GRANT OPTION;
 `
 
-/** In what MariaDB and MySQL are started differently. */
+/** How MariaDB and MySQL are started differently. */
 interface Make {
   readonly role: string
   readonly program: string

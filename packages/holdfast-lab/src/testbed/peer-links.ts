@@ -1,11 +1,12 @@
 /**
- * The wires between etcd members, each of which can be cut: a member is cut off from the others, not from its clients.
+ * The connections between etcd members, each of which can be cut: a member is cut off from the others, not from its
+ * clients.
  */
 import { once } from 'node:events'
 import { connect, createServer, type Server as NetServer, type Socket } from 'node:net'
 
 interface Link {
-  /** The member that dialled, as it names itself; '' when it did not say. */
+  /** The member that opened the connection, by its own name; '' if it gave none. */
   readonly from: string
   readonly to: number
   readonly sockets: readonly Socket[]
@@ -28,13 +29,13 @@ export class PeerLinks {
     return (server.address() as { readonly port: number }).port
   }
 
-  /** Nothing goes to this member or comes from it any more; nobody is told, as on a broken network. */
+  /** Nothing reaches or leaves this member any more, and nobody is told, as on a broken network. */
   cut(id: bigint, port: number): void {
     this.#cut = { id: id.toString(16), port }
     for (const link of this.#links) if (this.#isCut(link)) silence(link)
   }
 
-  /** New connections are good again; those that were cut have lost bytes, so they end. */
+  /** New connections work again; those that were cut have lost bytes, so they end. */
   heal(): void {
     this.#cut = null
     for (const link of this.#links) for (const socket of link.sockets) socket.destroy()

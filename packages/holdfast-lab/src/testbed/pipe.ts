@@ -13,13 +13,13 @@ export type Flow = 'pass' | 'hold' | 'drop'
 export type Parcel = { readonly kind: 'open' | 'end' | 'reset' } | { readonly kind: 'bytes'; readonly bytes: Buffer }
 
 interface PipeEnds {
-  /** Takes a parcel out; false means that nothing more is wanted until `unblock()`. */
+  /** Takes a parcel out; false: take nothing more until `unblock()`. */
   readonly deliver: (parcel: Parcel) => boolean
   /** The queue grew too long (true) or is short again (false): stop or resume reading. */
   readonly pressure: (high: boolean) => void
 }
 
-/** A real network path holds little: past this the sender has to wait, as its full socket buffer would make it. */
+/** A real network path holds little: past this the sender must wait, as with a full socket buffer. */
 const HIGH_WATER_BYTES = 1 << 20
 
 /** An ordered queue with a delay and a gate. */
@@ -70,7 +70,7 @@ export class Pipe {
     this.#pump()
   }
 
-  /** Changes gate and delay, also for what is queued: a shorter delay lets it out sooner, `drop` discards it. */
+  /** Changes gate and delay, even for queued parcels: a shorter delay lets them out sooner, `drop` discards them. */
   set(flow: Flow, delayMs: number): void {
     this.#flow = flow
     this.#delayMs = delayMs

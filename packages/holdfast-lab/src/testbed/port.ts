@@ -9,11 +9,11 @@ const TRIES = 200
 const given = new Set<number>()
 
 /**
- * A loopback port that nobody listens on; never the same one twice from one process.
+ * A loopback port that nobody listens on; never the same port twice from one process.
  *
- * Not the usual listen-on-0: such a port lies in the ephemeral range. A server is killed; a client that reconnects in a
- * loop is given the server's own port as its source port and is connected *to itself*; the restarted server then finds
- * its port taken.
+ * Not the usual listen-on-0, because such a port lies in the ephemeral range. Schedule: a server is killed; a client
+ * that reconnects in a loop gets the server's own port as its source port and is connected *to itself*; the restarted
+ * server then finds its port taken.
  */
 export async function freePort(): Promise<number> {
   const end = ephemeralLow()

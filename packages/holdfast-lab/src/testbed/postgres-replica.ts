@@ -27,7 +27,7 @@ export async function startPostgresReplica(bed: Bed, o: PostgresReplicaOptions =
   let [primary, replica]: readonly [Server, Server] = servers
   await primary.start()
   const front = await startFront(primary)
-  /** The data folder is made anew, as a copy of the primary that goes on through the stream. */
+  /** Makes the data folder anew, as a copy of the primary that continues through the stream. */
   const join = async (): Promise<void> => {
     await stream?.close()
     stream = await faultProxy({ port: primary.port })

@@ -10,8 +10,8 @@ export interface PostgresOptions extends StartOptions {
   /** Whether commits reach the disk before they are answered; default false, since only a loss of power could tell. */
   readonly durable?: boolean
   /**
-   * A streaming standby of that server, which must run: made as a copy of it, and read-only until it is promoted. As a
-   * function it is asked whenever the data folder is empty; null: an empty database.
+   * A streaming standby of that server, which must run: a copy of it, and read-only until it is promoted. A function is
+   * called whenever the data folder is empty; null: an empty database.
    */
   readonly standbyOf?: Server | (() => { readonly port: number } | null)
   /** Further settings, by name. */

@@ -40,9 +40,9 @@ export interface FaultProxy {
   readonly host: string
   readonly port: number
   readonly counts: ProxyCounts
-  /** Puts faults in force for open and future connections; resolves once they are. */
+  /** Applies faults to open and future connections; resolves once they are in force. */
   set(faults: Faults): Promise<void>
-  /** No faults any more; held bytes go out, and connections that lost bytes are reset. */
+  /** Ends all faults; held bytes go out, and connections that lost bytes are reset. */
   heal(): Promise<void>
   /** Resets every open connection at both ends. */
   reset(): void
@@ -178,10 +178,10 @@ class Proxying implements FaultProxy {
     this.#traps = []
   }
 
-  /** Listening and refusing are asynchronous: two changes at once are carried out one after the other. */
+  /** Listening and refusing are asynchronous, so two changes at once are carried out one after the other. */
   #inTurn(change: () => Promise<void> | void): Promise<void> {
     const turn = this.#turn.then(change)
-    // The caller has the outcome; the next in turn only waits for its end.
+    // The caller gets the outcome; the next change only waits for its end.
     const ended = (): void => {}
     this.#turn = turn.then(ended, ended)
     return turn
@@ -192,7 +192,7 @@ class Proxying implements FaultProxy {
     const listener = createServer({ allowHalfOpen: true }, (client) => this.#accept(client))
     listener.listen({ host: HOST, port: this.port, exclusive: true })
     await once(listener, 'listening')
-    // An accept that failed (too many open files): that client was turned away, the others go on.
+    // An accept failed (too many open files): that client was turned away, the others go on.
     listener.on('error', () => undefined)
     this.#listener = listener
   }

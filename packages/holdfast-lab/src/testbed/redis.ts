@@ -13,9 +13,7 @@ export interface RedisOptions extends StartOptions {
   readonly appendonly?: 'no' | 'everysec' | 'always'
   /** Password of the default user; none by default. It then stands in the URL. */
   readonly requirepass?: string
-  /**
-   * Serves over TLS, and over nothing else, with this certificate; it asks clients for none. In plain text by default.
-   */
+  /** Serves over TLS, and nothing else, with this certificate, and asks clients for none. Default: plain text. */
   readonly tls?: Identity
   /** The primary to replicate from, maybe through a fault proxy. */
   readonly replicaof?: { readonly host?: string; readonly port: number }
@@ -30,8 +28,7 @@ export async function redisServer(bed: Bed, o: RedisOptions = {}, role = 'redis'
   const port = await freePort()
   const password = o.requirepass ?? ''
   const file = join(dir, 'redis.conf')
-  // A file and not arguments: Sentinel rewrites a node's configuration, and a restart must come back as what it was
-  // made.
+  // A file and not arguments: Sentinel rewrites a node's configuration, and a restart must come back in its last role.
   await writeFile(file, redisConf(port, join(dir, 'data'), o), { mode: 0o600 })
   const scheme = o.tls === undefined ? 'redis' : 'rediss'
   const login = password === '' ? '' : `default:${encodeURIComponent(password)}@`
@@ -46,7 +43,7 @@ export async function redisServer(bed: Bed, o: RedisOptions = {}, role = 'redis'
   })
 }
 
-/** `count` Redis servers that know nothing of each other, as Redlock wants them. */
+/** `count` Redis servers that know nothing of each other, as Redlock needs them. */
 export async function startRedlock(bed: Bed, count: number, o: RedisOptions = {}): Promise<Group> {
   const servers: Server[] = []
   for (let i = 0; i < countOf('redlock', count); i++) servers.push(await redisServer(bed, o, 'redlock'))

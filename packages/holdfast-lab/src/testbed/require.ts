@@ -1,4 +1,4 @@
-/** What tests need to be there: found, installed when that is allowed, or a clear failure; never a silent skip. */
+/** What tests need: found, installed if that is allowed, or a clear failure; never a silent skip. */
 import { UsageError } from 'holdfast'
 import { TestbedError } from './error.ts'
 import { look } from './find.ts'

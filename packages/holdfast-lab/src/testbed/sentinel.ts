@@ -12,7 +12,7 @@ import type { Server } from './server.ts'
 import { until } from './until.ts'
 
 export interface SentinelOptions extends RedisOptions {
-  /** How long the primary must be silent to count as down; default 500. */
+  /** How long the primary must be silent until it counts as down; default 500. */
   readonly downAfterMs?: number
   /** Password that the Sentinels want, too; none by default. It does not stand in the URL. */
   readonly sentinelPassword?: string

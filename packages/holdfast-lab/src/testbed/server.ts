@@ -21,16 +21,17 @@ export interface Recipe {
   readonly dir: string
   readonly command: readonly [file: string, ...args: string[]]
   readonly env?: Readonly<Record<string, string>>
-  /** Who it runs as and who owns `data/`; null: we. */
+  /** The user that it runs as, who also owns `data/`; null: our own user. */
   readonly user?: User | null
   /** Fills an empty `data/`, as initdb does. */
   readonly fill?: (data: string) => Promise<void>
   /** One protocol-level exchange; rejects while the server is not ready. */
   readonly ask: () => Promise<void>
-  /** Its polite end; default SIGTERM. */
+  /** The signal for an orderly end; default SIGTERM. */
   readonly stopSignal?: NodeJS.Signals
   /**
-   * It leaves something outside of its folder unless it ends in order, as PostgreSQL does shared memory; default false.
+   * True: unless it ends in order, it leaves something outside of its folder, as PostgreSQL leaves shared memory;
+   * default false.
    */
   readonly untidy?: boolean
 }
@@ -44,7 +45,7 @@ const GATE = 'read -r go || exit 1; exec "$@" </dev/null'
 export class Server {
   readonly name: string
   readonly port: number
-  /** What a client is given, in the form of Holdfast's store URLs. */
+  /** The URL for clients, in the form of Holdfast's store URLs. */
   readonly url: string
   readonly dir: string
   readonly data: string
@@ -75,10 +76,10 @@ export class Server {
     return this.#entry.pid
   }
 
-  /** Starts the process on the data there are (made if there are none) and waits until it serves; default 30 000 ms. */
+  /** Starts the process on its data (created if there are none) and waits until it serves; default 30 000 ms. */
   start(withinMs?: number): Promise<void> {
     const starting = this.#start(withinMs)
-    // The caller has the outcome; whoever stops the server only waits for the end of its start.
+    // The caller gets the outcome; whoever stops the server only waits for the end of its start.
     const ended = (): void => {}
     this.#starting = starting.then(ended, ended)
     return starting
@@ -108,9 +109,8 @@ export class Server {
   }
 
   /**
-   * Ends it for good, a start that is under way included; no other will follow. By force where that leaves nothing
-   * behind: the leader of an etcd cluster, told to stop together with the others, spends many seconds on handing over
-   * to one of them.
+   * Ends it for good, even during its start; it can't start again. By force if that leaves nothing behind: the leader
+   * of an etcd cluster, told to stop together with the others, spends many seconds on handing over to one of them.
    */
   async retire(): Promise<void> {
     this.#retired = true
@@ -130,7 +130,8 @@ export class Server {
     const all = [entry, ...descendants(entry.pid)]
     for (const each of all) signalProcess(each, 'SIGKILL')
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
-    // A restart at once must not meet them: PostgreSQL refuses to start while one of the old backends lives.
+    // A restart at once must not meet the old processes: PostgreSQL refuses to start while one of its old backends
+    // lives.
     while (all.some(isAlive)) await sleep(5)
   }
 
@@ -185,7 +186,7 @@ export class Server {
         ...(user === null ? {} : { uid: user.uid, gid: user.gid }),
       })
       await once(child, 'spawn')
-      // A gate that dies before its line: the wait for readiness sees the exit and tells.
+      // If the gate dies before its line, the wait for readiness sees the exit and reports it.
       child.on('error', () => undefined)
       child.stdin?.on('error', () => undefined)
       this.#child = child

@@ -57,7 +57,7 @@ export interface Testbed {
 }
 
 /**
- * Opens a testbed; it starts nothing yet. Whatever becomes of this process, what it starts will be stopped.
+ * Opens a testbed; it starts nothing yet. Whatever becomes of this process, all that it starts will be stopped.
  * @param given servers to start instead of those of this machine; default: what HOLDFAST_TEST_SERVERS names
  */
 export async function testbed(given?: GivenServers): Promise<Testbed> {

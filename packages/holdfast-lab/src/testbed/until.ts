@@ -7,13 +7,13 @@ interface UntilOptions {
   readonly what: string
   /** Default 30 000. */
   readonly withinMs?: number | undefined
-  /** Looked at between two tries: a reason to give up at once. */
+  /** Called between two tries: a reason to give up at once. */
   readonly hopeless?: () => string | null
   /** Added to the error, such as the end of a log. */
   readonly detail?: () => string
 }
 
-/** Resolves once `ask` does. What it rejects with is kept as the cause of the error in the end. */
+/** Resolves once `ask` does. If the time runs out, the last error of `ask` becomes the cause. */
 export async function until(ask: () => Promise<void>, o: UntilOptions): Promise<void> {
   const withinMs = o.withinMs ?? 30_000
   const deadline = performance.now() + withinMs

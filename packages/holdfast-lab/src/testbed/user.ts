@@ -1,4 +1,4 @@
-/** The user a server runs as where it refuses to run as root. */
+/** The user for a server that refuses to run as root. */
 import { chown, readFile } from 'node:fs/promises'
 import { TestbedError } from './error.ts'
 

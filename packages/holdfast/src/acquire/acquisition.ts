@@ -1,6 +1,6 @@
 /**
- * The one door to a place: watch, ask, judge the answer, then keep the place or undo it. A place that others are in
- * front of is waited on, by {push, recheck, heartbeat}. Steps are callbacks rather than awaits, because an abort may
+ * The one door to a place: watch, ask, judge the answer, then keep the place or undo it. If others stand ahead, the
+ * acquisition waits for a push, a recheck or a heartbeat. Steps are callbacks rather than awaits, because an abort may
  * come between any two of them and must leave no trace.
  */
 import { type Entry, isGranted, type Place, type Push, type Stop } from '../contract/driver.ts'
@@ -18,23 +18,23 @@ import type { Cancel } from '../contract/runtime.ts'
 import type { Spec } from './spec.ts'
 import { isTransient } from '../contract/transient.ts'
 
-/** The applicant: whoever wants the place. */
+/** Whoever wants the place. */
 export interface Applicant {
   granted(lease: Lease): void
-  /** There was no room, and nobody wanted to wait. */
+  /** There was no room, and the applicant did not want to wait. */
   refused(): void
-  /** The store has answered, and so much is in front. Told with every answer that says so; `first`: not before. */
+  /**
+   * The store has answered that so much weight is ahead. Called for each such answer; `first`: for the first of them.
+   */
   blocked(ahead: number, first: boolean): void
   failed(error: HoldfastError): void
 }
 
-/**
- * A place that is to be had in another way than by standing in line: with others in one step, or from another process.
- */
+/** Another way to get a place than the queue: together with others in one step, or from another process. */
 export interface Offer {
-  /** Asks for the place under the id of the entry. Asked again with the same id, it answers the same. */
+  /** Asks for the place under the id of the entry. A repeated call with the same id gets the same answer. */
   ask(entry: Entry): Promise<Place | null>
-  /** How long a store that gives no answer is asked again. */
+  /** How long to ask again while the store does not answer. */
   readonly patienceMs: number
 }
 
@@ -51,13 +51,13 @@ export class Acquisition implements LeaseListener {
   #firstSentAt = 0
   #push: Push | null = null
   #woken = false
-  /** The store has said that others are in front. */
+  /** The store has said that others are ahead. */
   #isBlocked = false
   #ended = false
   #cancelTimer: Cancel | null = null
   #silentSince: number | null = null
   #pauseMs = PAUSE_MS_MIN
-  /** Why the store is silent, while it is: until its first answer, nobody knows whether others hold the line. */
+  /** Why the store is silent, while it is. Until its first answer nobody knows whether others hold the line. */
   outage: unknown = 'no answer yet'
 
   constructor(spec: Spec, wait: boolean, applicant: Applicant, offer: Offer | null = null) {
@@ -71,7 +71,7 @@ export class Acquisition implements LeaseListener {
     return this.#spec.ask.core
   }
 
-  /** Takes a fresh id: each names one place, once. */
+  /** Takes a fresh id, because each id names one place, once. */
   start(): void {
     if (this.#ended) return
     const { driver, runtime, heartbeat } = this.#core
@@ -80,7 +80,7 @@ export class Acquisition implements LeaseListener {
     this.#firstSentAt = 0
     this.#push = null
     this.#woken = false
-    // Watch before entering: a push that comes before the answer must not be missed.
+    // Watch before entering, so that a push that comes before the answer is not missed.
     const watch = driver.watch(lease.line, lease.id, lease.wake())
     if (typeof watch === 'function') this.#watched(lease, watch)
     else
@@ -90,7 +90,7 @@ export class Acquisition implements LeaseListener {
       )
   }
 
-  /** Stops, and gives up what may have been taken. Nothing is told to the applicant any more. */
+  /** Stops, and gives up what may have been taken. The applicant hears nothing any more. */
   cancel(): void {
     if (this.#ended) return
     this.#ended = true
@@ -98,7 +98,7 @@ export class Acquisition implements LeaseListener {
     if (this.#lease !== null) this.#abandon(this.#lease)
   }
 
-  /** The place that it stands on, once the store has answered. */
+  /** The place as it stands in the line, once the store has answered. */
   get standing(): Lease | null {
     return this.#lease !== null && this.#lease.list !== null ? this.#lease : null
   }
@@ -124,15 +124,15 @@ export class Acquisition implements LeaseListener {
 
   #judge(lease: Lease, place: Place | null): void {
     if (this.#ended || lease !== this.#lease) {
-      // Abandoned while this request was under way: whatever it did must be undone now that it has ended.
+      // The applicant left while this request was under way. The request has ended now, so undo whatever it did.
       if (place !== null) this.#core.cleanup.drop(lease)
       return
     }
     this.#answered()
     if (place === null) {
       lease.unwatch()
-      // An earlier request for this id got no answer, and may arrive when there is room: nobody would want what it
-      // makes.
+      // An earlier request for this id got no answer, and may arrive when there is room. It would make a place that
+      // nobody wants.
       if (lease.doubted) this.#core.cleanup.drop(lease)
       if (this.#wait) this.#later(() => this.start())
       else this.#end().refused()
@@ -140,7 +140,8 @@ export class Acquisition implements LeaseListener {
     }
     lease.take(place)
     if (this.#core.heartbeat.leftMs(lease) <= 0 || this.#core.heartbeat.isDoubtful(lease)) {
-      // A pauses, or its machine sleeps; its place lapses; B enters; A reads the old answer. That answer is no grant.
+      // Schedule: A pauses, or its machine sleeps; its place lapses; B enters; A reads the old answer. That answer is
+      // no grant.
       this.#startOver(lease)
     } else if (place.token >= TOKEN_MAX) {
       this.#abandon(lease)
@@ -158,7 +159,7 @@ export class Acquisition implements LeaseListener {
     }
   }
 
-  /** The answer says blocked; something may have come in meanwhile that says otherwise. */
+  /** The answer says blocked, but a message that came in meanwhile may say otherwise. */
   #waitOn(lease: Lease, place: Place): void {
     const push = this.#push
     this.#push = null
@@ -170,7 +171,7 @@ export class Acquisition implements LeaseListener {
       this.#woken = false
       this.#core.heartbeat.look(lease)
     }
-    // Heartbeats look as well: only a lapse that can come sooner needs a look of its own.
+    // Heartbeats look as well, so set a timer only for a lapse that can come sooner.
     this.#cancelTimer?.()
     this.#cancelTimer = null
     const { recheckMs } = place
@@ -186,7 +187,7 @@ export class Acquisition implements LeaseListener {
     const lease = this.#lease
     if (this.#ended || lease === null) return
     if (lease.list === null) {
-      // The answer to enter is still on its way: remember what overtook it.
+      // The answer to enter is still on its way: remember what has overtaken it.
       if (push === undefined) this.#woken = true
       else this.#push = push
     } else if (push !== undefined && this.#isAnswer(lease, push)) {
@@ -196,11 +197,14 @@ export class Acquisition implements LeaseListener {
     }
   }
 
-  /** A push is the grant only where the store vouches for it, for the place my latest answer named, and in time. */
+  /**
+   * A push is a grant only if the store vouches for it, if it is for the place that my latest answer named, and if it
+   * comes in time.
+   */
   #isAnswer(lease: Lease, push: Push): boolean {
     const { heartbeat, driver } = this.#core
     if (driver.traits.push !== 'answer' || push.id !== lease.id || push.token !== lease.token) return false
-    // A fixed lease begins with its grant, so it is asked for once more; a machine that slept asks, too.
+    // A fixed lease must begin with its grant, so ask the store once more. Ask also after the machine may have slept.
     return this.#spec.ask.settings.renew && heartbeat.leftMs(lease) > 0 && !heartbeat.isDoubtful(lease)
   }
 
@@ -216,13 +220,13 @@ export class Acquisition implements LeaseListener {
     this.#failing(error)
   }
 
-  /** A waiter whose place lapsed enters again with a fresh id; that is no error. */
+  /** If a waiter's place lapses, the waiter enters again with a fresh id; that is no error. */
   ended(): void {
     const lease = this.#lease
     if (!this.#ended && lease !== null) this.#startOver(lease)
   }
 
-  /** A push says that the place is granted, and nothing about those behind it. */
+  /** A push says that the place is granted, and nothing about the places behind it. */
   #grantByPush(lease: Lease): void {
     lease.wanted = true
     this.#grant(lease)
@@ -232,7 +236,7 @@ export class Acquisition implements LeaseListener {
     const { heartbeat, runtime } = this.#core
     heartbeat.hold(lease, this.#spec.ask.settings.renew)
     lease.grantedAtMs = runtime.now()
-    // Such a place may have stood for long: what overtook the answer may be a break.
+    // Such a place may have stood for long, and the message that overtook the answer may be a break.
     if (this.#woken && this.#offer !== null) heartbeat.look(lease)
     this.#end().granted(lease)
   }
@@ -247,7 +251,8 @@ export class Acquisition implements LeaseListener {
   #abandon(lease: Lease): void {
     this.#core.heartbeat.remove(lease)
     lease.unwatch()
-    // Never sent means nothing to undo. If a request is still under way, its answer is undone when it comes.
+    // If nothing was sent, there is nothing to undo. If a request is still under way, its answer is undone when it
+    // comes.
     if (this.#firstSentAt !== 0) this.#core.cleanup.drop(lease)
   }
 
@@ -265,7 +270,7 @@ export class Acquisition implements LeaseListener {
     }
     lease.doubted = true
     if (!this.#failing(error)) return
-    // Unknown outcomes are asked for again with the same id, while that id can still name a live place.
+    // If the outcome is unknown, ask again with the same id, as long as that id can still name a live place.
     const { runtime } = this.#core
     const isFresh = this.#firstSentAt === 0 || runtime.now() < this.#firstSentAt + lease.term.usableMs
     if (isFresh && lease.stop !== null) {
@@ -282,7 +287,7 @@ export class Acquisition implements LeaseListener {
     this.#pauseMs = PAUSE_MS_MIN
   }
 
-  /** The store is silent. False: it has been for too long, and the acquisition has failed. */
+  /** The store is silent. False: it has been silent for too long, and the acquisition has failed. */
   #failing(error: unknown): boolean {
     const now = this.#core.runtime.now()
     this.outage = error
@@ -322,7 +327,7 @@ export class Acquisition implements LeaseListener {
 }
 
 /**
- * Gives a granted place back. Settles when the store has been asked once: cleanup goes on if that failed. Never
+ * Gives a granted place back. Settles when the store has been asked once; if that failed, cleanup goes on. Never
  * rejects.
  */
 export function giveBack({ heartbeat, driver, cleanup }: Core, lease: Lease, afterMs = 0): Promise<true> {
@@ -335,7 +340,7 @@ export function giveBack({ heartbeat, driver, cleanup }: Core, lease: Lease, aft
 
 const yes = (): true => true
 
-/** Refusals that the contract says change nothing in the store. */
+/** Refusals that change nothing in the store, as the contract says. */
 function leavesNoTrace(error: unknown): boolean {
   return error instanceof CapacityMismatchError || error instanceof UnsupportedError || error instanceof UsageError
 }

@@ -1,13 +1,14 @@
 /**
- * Asks the user's health check while a lock is held. A process that hangs still renews: its heartbeat is ours, and sees
- * nothing of the work. Once the check says no, or gives no answer, nobody renews any more, and the lease runs out.
+ * Calls the user's health check while a lock is held. A process whose work hangs still renews, because the heartbeat is
+ * ours and sees nothing of the work. So once the check says no, or gives no answer, renewal stops, and the lease runs
+ * out.
  */
 import { diagnostics } from '../contract/events.ts'
 import type { Cancel } from '../contract/runtime.ts'
 import type { Core } from './core.ts'
 import type { Lease } from './lease.ts'
 
-/** The check is asked this often in a lease, and has as long to answer. */
+/** How often in a lease the check is called. It has as long to answer as lies between two calls. */
 const ASKS_PER_LEASE = 6
 
 export class AliveWatch {
@@ -45,7 +46,7 @@ export class AliveWatch {
       this.#failed(error)
       return
     }
-    // Most answer at once: no promise is made for these.
+    // Most checks return a boolean at once, so make no promise for these.
     if (typeof answer === 'boolean') this.#answered(answer)
     else
       Promise.resolve(answer).then(
@@ -58,7 +59,7 @@ export class AliveWatch {
     if (this.#isOver) return
     this.#cancel()
     if (alive === true) this.#cancel = this.#core.runtime.after(this.#periodMs, () => this.#ask(), false)
-    else this.#stop('aliveIf said no')
+    else this.#stop('aliveIf returned false')
   }
 
   #failed(error: unknown): void {
@@ -68,10 +69,10 @@ export class AliveWatch {
     this.#stop(`aliveIf failed: ${error instanceof Error ? error.message : String(error)}`)
   }
 
-  /** For good: who was not alive once has missed what happened meanwhile. */
+  /** Stops for good: work that was not alive once has missed what happened meanwhile. */
   #stop(why: string): void {
     this.#isOver = true
-    this.#lease.gone = { reason: `${why}, and its lease was renewed no more`, cause: 'not-alive' }
+    this.#lease.gone = { reason: `${why}, so its lease was not renewed any more`, cause: 'not-alive' }
     this.#core.heartbeat.hold(this.#lease, false)
   }
 }

@@ -18,38 +18,38 @@ export class Cleanup {
     this.#runtime = runtime
   }
 
-  /** Leaves now; settles when the first try has ended, and goes on by itself if that failed. Never rejects. */
+  /** Leaves now. Settles when the first try has ended; if that failed, goes on in the background. Never rejects. */
   leave(entry: Entry, afterMs = 0): Promise<true> {
     return this.#driver.leave(entry, afterMs).then(yes, (error: unknown) => this.insist(entry, afterMs, error))
   }
 
   /**
-   * Leaves a place of which an enter may still be on its way. The request is lost; it is sent again, and answered; the
-   * place is left; the lost one arrives after all, and stands in line for a whole ttl. A second leave finds the id
-   * unknown, and so the store refuses what comes after it.
+   * Leaves a place whose enter may still be on its way. Schedule: the request is lost; it is sent again, and answered;
+   * the place is left; the lost request arrives after all, and its place stands in line for a whole ttl. A second leave
+   * finds the id unknown, so the store remembers the id and refuses a request that comes later.
    */
   giveUp({ entry, doubted }: Pick<Lease, 'entry' | 'doubted'>, afterMs = 0): Promise<true> {
     const left = this.leave(entry, afterMs)
     return doubted && afterMs === 0 ? left.then(() => this.leave(entry)) : left
   }
 
-  /** The same, without anybody waiting for it. */
+  /** The same, when nobody waits for the result. */
   drop(lease: Pick<Lease, 'entry' | 'doubted'>, afterMs = 0): void {
     const job = this.giveUp(lease, afterMs).finally(() => this.#pending.delete(job))
     this.#pending.add(job)
   }
 
-  /** Settles when nothing is under way; retries that still wait for their turn are given up. */
+  /** Settles when no request is under way. Retries that have not begun are dropped. */
   async close(): Promise<void> {
     await Promise.all(this.#pending)
     this.#closed = true
   }
 
-  /** A leave has failed: it is tried again, by itself. */
+  /** A leave has failed: tries again in the background. */
   insist(entry: Entry, afterMs: number, error: unknown): true {
     diagnostics.failed(entry.line, error)
     const { ttlMs } = entry
-    // What was sent before now has lapsed one ttl from now: then nothing is left to give up.
+    // All that was sent before now has lapsed one ttl from now. Then nothing is left to give up.
     const until = this.#runtime.now() + ttlMs
     let pauseMs = Math.min(50, ttlMs / 10)
     const again = (): void => {

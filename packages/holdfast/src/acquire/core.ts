@@ -13,7 +13,7 @@ import type { Runtime } from '../contract/runtime.ts'
 import type { Spec } from './spec.ts'
 import { Waits } from '../hold/waits.ts'
 
-/** How many idle queues are kept: most locks are used again soon. */
+/** How many idle queues are kept, because most locks are used again soon. */
 const IDLE_QUEUES_MAX = 1_024
 
 let instances = 0
@@ -26,13 +26,13 @@ export class Core {
   readonly owners: Owners = new Owners()
   readonly waits: Waits = new Waits()
   readonly connectTimeoutMs: number
-  /** Who speaks, in every event. */
+  /** The source that every event names. */
   readonly source: EventSource
-  /** How many holds have a lease whose renewal failed, and which still runs. */
+  /** How many holds are at risk: their last renewal failed, and their lease still runs. */
   atRisk = 0
-  /** Set with the first call of close(). */
+  /** Set by the first call of close(). */
   isClosing = false
-  /** The queues that may be shared, by key and name. */
+  /** The queues that callers may share, by key and name. */
   readonly #shared = new Map<string, Map<string, Callers>>()
   #listed = 0
   #listedMax = IDLE_QUEUES_MAX
@@ -50,9 +50,9 @@ export class Core {
     this.cleanup = new Cleanup(driver, runtime)
   }
 
-  /** The queue for a caller of this owner: one that callers share, or a queue of its own. */
+  /** The queue for a caller of this owner: a shared queue, or one of the caller's own. */
   queueOf(spec: Spec, owner: object | symbol | null): Callers {
-    // A hold in the name of an owner is entered again by that owner, and by nobody else.
+    // Only the same owner may enter again a hold that was taken in the name of an owner.
     if (spec.ask.shareKey === null || (spec.ask.mode === 'shared' && owner !== null)) return this.#ownQueue(spec)
     return this.#sharedQueue(spec, spec.ask.shareKey)
   }
@@ -89,7 +89,7 @@ export class Core {
     this.#alone.delete(queue)
   }
 
-  /** Where each queue would have to say that it is idle, every release would pay for that. */
+  /** Looks for idle queues now and then. If each queue reported that it is idle, every release would pay for that. */
   #forgetIdle(): void {
     for (const [key, queues] of this.#shared) {
       for (const [name, queue] of queues) {
@@ -100,7 +100,7 @@ export class Core {
       }
       if (queues.size === 0) this.#shared.delete(key)
     }
-    // Twice as many as are in use: the next look is as far away as this one was long.
+    // Twice as many as are in use: so the next look is as far away as this look was long.
     this.#listedMax = this.#listed * 2 + IDLE_QUEUES_MAX
   }
 
@@ -112,13 +112,13 @@ export class Core {
     return new ClosedError('this Holdfast instance was closed; make a new one with holdfast()')
   }
 
-  /** Rejects all waiters, gives back what is held, and lets the driver go. */
+  /** Rejects all waiters, gives back all holds, and closes the driver. */
   close(): Promise<void> {
     this.#closed ??= this.#close()
     return this.#closed
   }
 
-  /** Called when all that was held has been given back: what hears of that must hear it. */
+  /** Calls `fn` when all holds have been given back, so that whoever reports events hears of that, too. */
   onClosed(fn: () => void): void {
     this.#onClosed.push(fn)
   }
@@ -126,7 +126,7 @@ export class Core {
   async #close(): Promise<void> {
     const error = this.closedError()
     this.isClosing = true
-    // Settles in a step of its own: what a rejected caller does next finds the instance closed.
+    // In a step of its own: a rejected caller that acts at once must find the instance closed.
     await Promise.resolve()
     const queues = [...this.#alone, ...[...this.#shared.values()].flatMap((shared) => [...shared.values()])]
     const leaving = queues.map((queue) => queue.close(error))

@@ -1,6 +1,6 @@
 /**
- * Keeps every place of a process alive: one heartbeat for all, and one loss timer that needs no I/O.
- * A renewal only moves a deadline; whether it fails or hangs, the deadline is met by this process's own clock.
+ * Keeps every place of a process alive: one heartbeat for all, and one loss timer that needs no I/O. A renewal only
+ * moves a deadline. Whether a renewal fails or hangs, this process's own clock meets the deadline.
  */
 import type { Entry, Instant, Place } from '../contract/driver.ts'
 import { channels, type EventSource, type LossCause } from '../contract/events.ts'
@@ -9,20 +9,23 @@ import type { Cancel, Runtime } from '../contract/runtime.ts'
 
 export type Touch = (entries: readonly Entry[]) => Promise<(Place | null)[]>
 
-/** Another thread that renews places while this one is blocked, and what it has learned of them. */
+/** Another thread that renews places while this thread is blocked, and knows what became of them. */
 export interface WorkerHeartbeat {
-  /** Its last renewal of the place, as instants of this thread; or why it gave the place up. null: nothing to tell. */
+  /**
+   * That thread's last renewal of the place, as instants of this thread, or why it gave the place up. null: nothing to
+   * tell.
+   */
   latest(id: string): { readonly since: Instant } | { readonly gone: string; readonly cause: LossCause } | null
-  /** The place is kept from now on: renew it if this thread does not. */
+  /** Keep the place from now on: renew it if this thread does not. */
   keep(id: string): void
-  /** The place is a fixed lease from now on. */
+  /** From now on the place is a fixed lease. */
   fix(id: string): void
 }
 
-/** Places in one call, and calls in one turn of the event loop: a hundred thousand holds must not block it. */
+/** The most places in one call, and calls in one turn of the event loop: a hundred thousand holds must not block it. */
 const BATCH = 500
 const BATCHES_PER_TURN = 4
-/** The part of the renewal interval by which a place may be renewed early in company. */
+/** A place may be renewed early, together with others: earlier by this part of the renewal interval. */
 const COMPANY = 0.25
 
 export class Heartbeat {
@@ -47,7 +50,7 @@ export class Heartbeat {
     this.#worker = worker
   }
 
-  /** What all leases of this length have in common. */
+  /** What all leases of this length share. */
   termOf(ttlMs: number): LeaseTerm {
     return this.#terms.get(ttlMs) ?? new LeaseTerm(ttlMs)
   }
@@ -68,7 +71,10 @@ export class Heartbeat {
     if (lease.awaited) this.#letEnd()
   }
 
-  /** A waiter has become a holder: nobody awaits it now, and a fixed lease is renewed no more. */
+  /**
+   * A waiter has become a holder. No caller waits for the place any more, and a fixed lease is not renewed from here
+   * on.
+   */
   hold(lease: Lease, renewed: boolean): void {
     if (lease.awaited) {
       lease.awaited = false
@@ -83,7 +89,9 @@ export class Heartbeat {
     }
   }
 
-  /** The holder of a fixed lease has renewed it by hand: the answer was for this entry, and this lease. */
+  /**
+   * The holder of a fixed lease has renewed it by hand. The answer was for this entry, and for a lease of this length.
+   */
   extend(lease: Lease, entry: Entry, ttlMs: number, place: Place): void {
     if (lease.list === null) return
     lease.list.remove(lease)
@@ -96,7 +104,7 @@ export class Heartbeat {
     this.#arm(lease.sinceMonoMs + term.usableMs)
   }
 
-  /** With the last waiter gone, the timer must no longer keep the process from ending. */
+  /** After the last waiter has gone, the timer must no longer keep the process from ending. */
   #letEnd(): void {
     this.#awaited--
     if (this.#awaited > 0 || !this.#keepsAlive || this.#cancel === null) return
@@ -105,9 +113,9 @@ export class Heartbeat {
     this.#arm(this.#firesAt)
   }
 
-  /** Asks the store about this place now; all that are asked for in one turn go in one call. */
+  /** Asks the store about this place now. All places asked about in one turn of the event loop go in one call. */
   look(lease: Lease): void {
-    // To ask is to renew, and a fixed lease must not be.
+    // Asking also renews, and a fixed lease must not be renewed.
     if (lease.list === null || !lease.renewed || this.#closed) return
     if (lease.busy) {
       lease.again = true
@@ -117,21 +125,21 @@ export class Heartbeat {
     this.#looks.add(lease)
   }
 
-  /** Milliseconds that the place may still be believed in, by the clock that never steps. */
+  /** How long the holder may still trust the place, by the clock that never steps. */
   leftMs(lease: Lease): number {
     if (this.#worker !== null) this.#hear(lease, this.#worker)
     return lease.sinceMonoMs + lease.term.usableMs - this.#runtime.now()
   }
 
   /**
-   * The monotonic clock stops while a machine sleeps, the wall clock does not: past its deadline the place must be
-   * asked for.
+   * While a machine sleeps, the monotonic clock stops and the wall clock does not. If the wall clock is past the
+   * deadline, only the store knows whether the place still lives.
    */
   isDoubtful(lease: Lease): boolean {
     return this.#runtime.wallNow() >= lease.sinceWallMs + lease.term.usableMs
   }
 
-  /** This thread may have been blocked: what the other one did meanwhile counts before anything is judged. */
+  /** This thread may have been blocked. Read what the other thread did meanwhile before judging anything. */
   #hear(lease: Lease, worker: WorkerHeartbeat): void {
     const latest = worker.latest(lease.id)
     if (latest === null) return
@@ -154,7 +162,7 @@ export class Heartbeat {
     this.#looks.clear()
   }
 
-  /** The term that the lease belongs to, in the list from here on: another of the same length may have come first. */
+  /** The term that the lease belongs to, put into the list. Another term of the same length may have come first. */
   #listed(lease: Lease): LeaseTerm {
     if (!lease.term.isListed) {
       lease.term = this.termOf(lease.ttlMs)
@@ -223,7 +231,7 @@ export class Heartbeat {
     const now = this.#runtime.now()
     const head = term.resting.head
     if (head === null || head.sinceMonoMs + term.renewMs > now) return 0
-    // When one must be renewed, those that follow soon come along: fewer calls, and fuller ones.
+    // When one place must be renewed, places that are due soon come along: fewer calls, and fuller ones.
     const due = now - term.renewMs * (1 - COMPANY)
     let batches = 0
     while (batches < batchesMax) {
@@ -302,8 +310,8 @@ export class Heartbeat {
         continue
       }
       if (!lease.awaited && place.token !== lease.token) {
-        // A's first enter is slow; A asks again, and holds; A's thread is blocked, and the place lapses; B holds; the
-        // slow enter arrives, and makes a place under A's id; A's renewal, sent in time, finds that one.
+        // Schedule: A's first enter is slow; A asks again, and holds; A's thread is blocked, and the place lapses; B
+        // holds; the slow enter arrives, and makes a place under A's id; A's renewal, sent in time, finds that place.
         this.#end(lease, 'its place is gone from the store; another one stands under its id', 'gone')
         continue
       }
@@ -312,12 +320,12 @@ export class Heartbeat {
       this.#rest(lease)
       next = Math.min(next, this.#dueAt(term))
       if (this.leftMs(lease) <= 0) {
-        // Read after its own deadline: the process slept over the answer. It proves nothing now.
+        // The process slept over the answer and reads it after its deadline. The answer proves nothing now.
         this.#end(lease, `the store's answer was read after the lease of ${term.ttlMs} ms had run out`)
         continue
       }
       if (this.isDoubtful(lease)) {
-        // The machine slept, or somebody set the clock, between question and answer: ask once more.
+        // Between question and answer the machine slept, or somebody set the clock: ask once more.
         this.look(lease)
         continue
       }
@@ -357,7 +365,7 @@ export class Heartbeat {
     lease.listener.ended(lease.gone?.reason ?? reason, lease.gone?.cause ?? cause)
   }
 
-  /** Ends a place whose deadline a caller found passed before the timer could fire. */
+  /** Ends a place when a caller found its deadline passed before the timer could fire. */
   expire(lease: Lease): void {
     if (lease.list !== null && this.leftMs(lease) <= 0) {
       this.#end(lease, `its lease of ${lease.ttlMs} ms ran out before the store confirmed a renewal`)

@@ -2,15 +2,15 @@
 import type { Driver, LineView, PlaceView } from '../contract/driver.ts'
 import { ISSUES_PER_PLACE } from '../hold/credential.ts'
 
-/** The line of this name, places as the store numbers them; null: nobody stands in it. */
+/** The line of this name, with the tokens of the store; null: the line is empty. */
 export async function findLine(driver: Driver, name: string): Promise<LineView | null> {
-  // To list is to go through all names on some stores (Redis: SCAN), which no single wait is worth.
+  // On some stores `list` goes through all names (Redis: SCAN). No single wait is worth that.
   if (driver.view !== undefined) return driver.view(name)
   for await (const line of driver.list(name)) if (line.name === name) return line
   return null
 }
 
-/** A line as people see it: tokens compare with `held.token`, the first issue of the place. */
+/** A line as people see it: its tokens compare with `held.token`, the first issue of the place. */
 export function shownLine(line: LineView): LineView {
   return { ...line, holders: line.holders.map(shownPlace), waiters: line.waiters.map(shownPlace) }
 }

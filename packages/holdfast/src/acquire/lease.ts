@@ -1,18 +1,18 @@
 /**
- * This process's side of a place: what the store last said of the place, and until when this process may believe it.
+ * This process's side of a place: what the store last said of the place, and until when this process may trust that.
  */
 import type { Entry, Place, Push, Stop, Wake } from '../contract/driver.ts'
 import { renewMs, usableMs } from '../contract/validity.ts'
 import type { LossCause } from '../contract/events.ts'
 import type { Spec } from './spec.ts'
 
-/** Whoever the place serves at the moment: an acquisition while the place waits, a hold once the place is granted. */
+/** Whom the place serves at the moment: an acquisition while the place waits, a hold once the place is granted. */
 export interface LeaseListener {
   /** The store answered: the place lives, and stands here. */
   placed(place: Place): void
-  /** The store could not be asked. The place may still live. */
+  /** The store gave no answer. The place may still live. */
   risked(error: unknown): void
-  /** The place is gone, or must be taken to be: its deadline has passed. */
+  /** The place is gone, or must be treated as gone, because its deadline has passed. */
   ended(reason: string, cause: LossCause): void
   /** The store says that something has changed. */
   woke(push: Push | undefined): void
@@ -25,7 +25,7 @@ interface Gone {
 
 const givenUp = new WeakMap<Lease, Gone>()
 
-// Six marks in one word: a process may hold a million locks.
+// Six flags in one word, because a process may hold a million locks.
 const RENEWED = 1
 const AWAITED = 2
 const WANTED = 4
@@ -35,9 +35,9 @@ const AGAIN = 32
 
 export class Lease {
   readonly #spec: Spec
-  /** Another one, once a fixed lease was made longer by hand. */
+  /** Gets another id when a fixed lease is made longer by hand. */
   id: string
-  /** How long the holder believes in an answer. The store may keep the place for longer (`lockDelayMs`). */
+  /** How long the holder may trust an answer. The store may keep the place for longer (`lockDelayMs`). */
   term: LeaseTerm
   listener: LeaseListener
   token = 0n
@@ -48,7 +48,7 @@ export class Lease {
   /** Ends the driver's watch on this place. */
   stop: Stop | null = null
 
-  // The heartbeat's own marks. A lease is in one list or in none; being in none means that nobody renews it.
+  // Fields of the heartbeat. A lease is in one list or in none; if in none, nobody renews it.
   list: LeaseList | null = null
   prev: Lease | null = null
   next: Lease | null = null
@@ -61,7 +61,7 @@ export class Lease {
     this.listener = listener
   }
 
-  /** Whether heartbeats keep the place; a fixed lease has none. */
+  /** Whether heartbeats renew the place; a fixed lease is not renewed. */
   get renewed(): boolean {
     return this.#is(RENEWED)
   }
@@ -77,7 +77,7 @@ export class Lease {
     this.#mark(AWAITED, on)
   }
 
-  /** Whether somebody else may wait for the lock. Nobody does only if the store says so. */
+  /** Whether somebody else may wait for the lock. False only if the store has said that nobody does. */
   get wanted(): boolean {
     return this.#is(WANTED)
   }
@@ -117,7 +117,7 @@ export class Lease {
     this.#marks = on ? this.#marks | mark : this.#marks & ~mark
   }
 
-  /** Why it was given up before its deadline, if it was: by the thread that renews, or because its work is dead. */
+  /** Set if the place was given up before its deadline: by the thread that renews, or because its work is dead. */
   get gone(): Gone | null {
     return givenUp.get(this) ?? null
   }
@@ -130,8 +130,8 @@ export class Lease {
   }
 
   /**
-   * The place as drivers are told of it. Made when it is asked for: kept, it would be a tenth of a hold's heap.
-   * The store keeps the place for longer than its holder believes in it, if others are to be kept away after a loss.
+   * The place in the form that drivers get. Made at each read: kept, it would be a tenth of a hold's heap. If others
+   * must be kept away after a loss, the store keeps the place for longer than its holder may trust it.
    */
   get entry(): Entry {
     const { name: line, ask } = this.#spec
@@ -146,8 +146,8 @@ export class Lease {
   }
 
   /**
-   * For the driver's watch. Bound, since a closure weighs twice as much and keeps all of its scope: an acquisition
-   * would live as long as its hold.
+   * For the driver's watch. A bound function, because a closure weighs twice as much and keeps all of its scope: an
+   * acquisition would live as long as its hold.
    */
   wake(): Wake {
     return this.woke.bind(this)
@@ -174,15 +174,15 @@ export class Lease {
 }
 
 /**
- * Leases in the order of their last renewal. All of a list have one ttl, so the head is both the first to renew and the
- * first to lapse: one timer serves a hundred thousand holds, and nobody searches.
+ * Leases in the order of their last renewal. All leases of a list have one ttl, so the head is the first to renew and
+ * the first to lapse: one timer serves a hundred thousand holds, and nobody searches.
  */
 export class LeaseList {
   head: Lease | null = null
   tail: Lease | null = null
 
   insert(lease: Lease): void {
-    // Answers may overtake one another, so the search for the position starts at the end: nearly always the end itself.
+    // Answers may overtake one another, so find the position from the end. It is nearly always the end itself.
     let after = this.tail
     while (after !== null && after.sinceMonoMs > lease.sinceMonoMs) after = after.prev
     const before = after === null ? this.head : after.next
@@ -215,7 +215,7 @@ export class LeaseTerm {
   readonly usableMs: number
   readonly resting: LeaseList = new LeaseList()
   readonly exposed: LeaseList = new LeaseList()
-  /** Whether the heartbeat knows the term: it forgets one that has nobody in its lists. */
+  /** Whether the heartbeat knows the term. The heartbeat forgets a term with empty lists. */
   isListed = false
 
   constructor(ttlMs: number) {

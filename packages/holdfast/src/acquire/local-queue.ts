@@ -1,7 +1,7 @@
 /**
- * The callers of one process that share a place in a line. The place is handed on among them a bounded number of times
- * and then goes to the back of the line, so that a busy process can't keep others out.
- * A strict caller, a reader or a permit has a queue of its own, with one caller in it.
+ * The callers of one process that share a place in a line. They hand the place on among themselves a bounded number of
+ * times; then it goes to the back of the line, so that a busy process can't keep others out. A strict caller, a reader
+ * or a permit has a queue of its own, with one caller in it.
  */
 import { Acquisition, type Applicant, giveBack } from './acquisition.ts'
 import type { Core } from './core.ts'
@@ -18,15 +18,15 @@ import { WantedWatch } from './wanted.ts'
 import { type Waiter, WaiterList } from './waiter.ts'
 
 const OURS = Promise.resolve(true)
-/** How long a queue without callers goes on hearing of others. */
+/** How long a queue without callers goes on listening for others. */
 const REST_MS = 5_000
 
-/** The callers of one line in this process that have something in common. */
+/** The callers of this process that share one queue for a line. */
 export interface Callers {
-  /** There are neither callers nor a hold. */
+  /** True: there is neither a caller nor a hold. */
   readonly isIdle: boolean
   /**
-   * Whether further callers find this queue by name. A queue of one caller is never listed; an idle one may be
+   * Whether further callers find this queue by name. A queue of one caller is never listed; an idle queue may be
    * forgotten.
    */
   isListed: boolean
@@ -35,27 +35,25 @@ export interface Callers {
   close(error: HoldfastError): Promise<void>
 }
 
-/** What a queue has that keeps its place after a release. */
+/** State of a queue that keeps its place after a release. */
 class Keeping {
   kept: KeptPlace | null = null
   /** Hears of others that want the lock, as long as a place may be kept. */
   wantedWatch: WantedWatch | null = null
   cancelRest: Cancel | null = null
-  /** Something has changed in the line since the store was asked: the news may overtake the answer. */
+  /** The line has changed since the store was asked: the news may overtake the answer. */
   isChanged = false
 }
 
-/** The list has those that wait. There is a queue for each lock that is held: every word counts. */
+/** The list contains the waiters. There is a queue for each held lock, so every word of memory counts. */
 export class LocalQueue extends WaiterList implements Callers, Applicant, Issuer {
   readonly #spec: Spec
   isListed = false
-  /**
-   * Those that asked for a single try while the store had not answered yet: nobody knows whether others hold the line.
-   */
+  /** Callers of tryAcquire that came before the store's first answer: nobody knows yet whether others hold the line. */
   #tries: WaiterList | null = null
   #acquisition: Acquisition | null = null
   #hold: Hold | null = null
-  /** Null: a place does not stay here after a release. */
+  /** null: a place does not stay here after a release. */
   readonly #keeping: Keeping | null
 
   constructor(spec: Spec) {
@@ -80,7 +78,7 @@ export class LocalQueue extends WaiterList implements Callers, Applicant, Issuer
     return this.#keeping === null ? null : this.#keeping.kept
   }
 
-  /** The kept place, which is kept no more. */
+  /** Takes the kept place out: it is kept no more. */
   #unkeep(): KeptPlace | null {
     const kept = this.#kept
     if (this.#keeping !== null) this.#keeping.kept = null
@@ -95,7 +93,7 @@ export class LocalQueue extends WaiterList implements Callers, Applicant, Issuer
     }
     kept.end()
     if (kept.isUsable) this.#issue(kept.lease, kept.counter + 1, waiter)
-    // First it goes: a single try must not be refused because of a place of our own.
+    // Give the place back first: a single try must not be refused because of a place of our own.
     else this.#add(waiter, giveBack(this.#core, kept.lease))
   }
 
@@ -118,7 +116,7 @@ export class LocalQueue extends WaiterList implements Callers, Applicant, Issuer
     if (!isBusy) this.#start(wish.waitMs !== 0, after)
   }
 
-  /** Begins with a place that was granted outside: taken together with others, or handed on by another process. */
+  /** Begins with a place that was granted elsewhere: taken together with others, or handed on by another process. */
   admit(lease: Lease, counter: number, owner: object | symbol | null): Handle {
     const hold = new Hold(this, this.#spec, lease, counter, owner)
     this.#hold = hold
@@ -149,7 +147,8 @@ export class LocalQueue extends WaiterList implements Callers, Applicant, Issuer
 
   refused(): void {
     this.#acquisition = null
-    // The one that asked for a single try came first, unless it was aborted meanwhile; those behind it are patient.
+    // If the first caller asked for a single try and was not aborted meanwhile, refuse it. The callers behind it are
+    // ready to wait.
     if (this.first?.wish.waitMs === 0) this.shift()?.resolve(null)
     this.#refuseTries()
     if (this.count > 0) this.#start(true)
@@ -167,7 +166,7 @@ export class LocalQueue extends WaiterList implements Callers, Applicant, Issuer
   takeBack(hold: Hold): Promise<boolean> {
     const { lease } = hold
     this.#hold = null
-    // A fixed lease begins with its grant: what is left of the one before is not what the next one asked for.
+    // A fixed lease begins with its grant: the next caller did not ask for the rest of the last one's lease.
     if (this.#spec.ask.settings.renew && this.#mayHandOn(hold)) {
       const waiter = this.shift()
       if (waiter !== null) {
@@ -181,7 +180,7 @@ export class LocalQueue extends WaiterList implements Callers, Applicant, Issuer
       this.#keeping.kept = new KeptPlace(this.#core, lease, hold.counter, keepMs, letGo)
       return OURS
     }
-    // Enter first, then leave: the next place then stands in line by the time this one is gone.
+    // Enter first and leave afterwards: then the next place stands in line by the time this one is gone.
     if (this.count > 0) this.#start(true)
     else this.#rest()
     return giveBack(this.#core, lease, hold.lingerMs)
@@ -219,13 +218,16 @@ export class LocalQueue extends WaiterList implements Callers, Applicant, Issuer
     }
   }
 
-  /** In force before the store is asked: who came earlier is in the answer, who comes later is told. */
+  /**
+   * The watch must be in force before the store is asked: then the answer shows whoever came earlier, and the watch
+   * whoever comes later.
+   */
   #watchWanted(keeping: Keeping): Promise<boolean> {
     keeping.wantedWatch ??= new WantedWatch(this.#core, this.#spec.name, () => this.#changed())
     return keeping.wantedWatch.start()
   }
 
-  /** Something has changed in the line. */
+  /** The line has changed. */
   #changed(): void {
     if (this.#keeping === null) return
     if (this.#keeping.kept !== null) this.#keeping.kept.changed()
@@ -246,7 +248,7 @@ export class LocalQueue extends WaiterList implements Callers, Applicant, Issuer
     this.#rest()
   }
 
-  /** Nobody else wants the place, and whoever comes will be heard. */
+  /** Nobody else wants the place, and a newcomer will be heard. */
   #isUnwanted(lease: Lease): boolean {
     return this.#keeping !== null && !lease.wanted && this.#keeping.wantedWatch?.isInForce === true
   }
@@ -255,7 +257,7 @@ export class LocalQueue extends WaiterList implements Callers, Applicant, Issuer
     return this.#isUnwanted(lease) && this.count === 0 && counter < ISSUE_MAX && this.#isFresh(lease)
   }
 
-  /** Enough of the lease is left for the next one to work with. */
+  /** Enough of the lease is left for the next caller to work with. */
   #isFresh(lease: Lease): boolean {
     const { heartbeat } = this.#core
     return heartbeat.leftMs(lease) >= lease.ttlMs / 3 && !heartbeat.isDoubtful(lease)
@@ -270,7 +272,10 @@ export class LocalQueue extends WaiterList implements Callers, Applicant, Issuer
     waiter.resolve(new Handle(hold, spec, null))
   }
 
-  /** Bounded by count and by one ttl while others may wait, and only with enough of the lease left. */
+  /**
+   * The queue hands on only while enough of the lease is left; while others may wait, a bounded number of times and for
+   * one ttl at most.
+   */
   #mayHandOn(hold: Hold): boolean {
     if (this.count === 0) return false
     const { ttlMs, handovers } = this.#spec.ask.settings
@@ -280,7 +285,7 @@ export class LocalQueue extends WaiterList implements Callers, Applicant, Issuer
     return this.#isFresh(hold.lease)
   }
 
-  /** Waits for the answer to what another caller has asked, and no longer than a try of its own would. */
+  /** Waits for the answer that another caller has asked for, no longer than a try of its own would wait. */
   #try(waiter: Waiter): void {
     this.#tries ??= new WaiterList()
     this.#tries.push(waiter)
@@ -300,7 +305,7 @@ export class LocalQueue extends WaiterList implements Callers, Applicant, Issuer
     return why === 'signal' ? waiter.wish.signal?.reason : gaveUp(waiter, limitMs, outage)
   }
 
-  /** Nobody waits for the acquisition any more. */
+  /** No caller waits for the acquisition any more. */
   #cancelUnwanted(): void {
     if (this.#acquisition === null || this.count > 0 || (this.#tries?.count ?? 0) > 0) return
     this.#acquisition.cancel()
@@ -310,7 +315,7 @@ export class LocalQueue extends WaiterList implements Callers, Applicant, Issuer
 
   #rest(): void {
     if (!this.isListed) this.#core.forget(this)
-    // Most locks are used again soon: to begin a watch anew costs a call.
+    // Most locks are used again soon, and beginning a watch anew costs a call.
     else if (this.#keeping !== null && this.#keeping.wantedWatch !== null)
       this.#keeping.cancelRest ??= this.#core.runtime.after(REST_MS, () => this.#rested(this.#keeping), false)
   }
@@ -331,7 +336,7 @@ export class LocalQueue extends WaiterList implements Callers, Applicant, Issuer
   }
 }
 
-/** What a caller gets whose time is up. Never confuse "somebody holds it" with "nobody could be asked". */
+/** The error for a caller whose time is up. Never confuse "others hold the lock" with "the store did not answer". */
 export function gaveUp({ spec: { name } }: Waiter, limitMs: number, outage: unknown): HoldfastError {
   if (outage === null) return timedOut(name, limitMs)
   const message = `lock ${JSON.stringify(name)}: the store did not answer within ${limitMs} ms`

@@ -15,29 +15,31 @@ import { Waiter } from './waiter.ts'
 
 const NONE = Promise.resolve(null)
 
-/** Safe to share between any number of concurrent callers. */
+/** A lock. Any number of callers may share one object. */
 export interface Lock {
   readonly name: string
   /**
-   * Waits for the lock. Rejects with AcquireTimeoutError after `waitMs`, or with the signal's own reason when aborted.
+   * Waits for the lock. Rejects with AcquireTimeoutError after `waitMs`, or with the reason of the signal after an
+   * abort.
    */
   acquire(options?: AcquireOptions): Promise<Held>
-  /** One try: null when others have it. */
+  /** One try: null if others have the lock. */
   tryAcquire(options?: Pick<AcquireOptions, 'owner' | 'signal'>): Promise<Held | null>
   /**
-   * Does work under the lock and releases it. The work's own error comes through; work that ends after the lock was
-   * lost rejects with a LockLostError that has its result; a failed release goes to diagnostics only.
+   * Runs the work while it holds the lock, and releases the lock afterwards. An error of the work reaches the caller.
+   * If the work ends after the lock was lost, `using` rejects with a LockLostError that has the result. An error of the
+   * release goes to diagnostics only.
    */
   using<T>(fn: (held: Held) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T>
 }
 
-/** The options of any lock; `permits` are refused by all but semaphores. */
+/** The options of any lock; only semaphores accept `permits`. */
 export type LineOptions = AcquireOptions & { readonly permits?: number }
 
 export class LineLock implements Lock {
   protected readonly core: Core
   protected readonly spec: Spec
-  /** Found once, and again when it was forgotten: most locks are used more than once. */
+  /** Found once, and again if it was forgotten, because most locks are used more than once. */
   #queue: Callers | null = null
 
   constructor(core: Core, spec: Spec) {
@@ -62,7 +64,7 @@ export class LineLock implements Lock {
     return this.core === other.core && this.name === other.name
   }
 
-  /** What tells stores apart that have lines of the same name: the kind of store, and the label it was opened with. */
+  /** Tells apart stores that have lines of the same name: the kind of store, and the label of the instance. */
   get storeLabel(): string {
     return `${this.core.driver.name} ${this.spec.ask.settings.label}`
   }
@@ -71,7 +73,7 @@ export class LineLock implements Lock {
     return this.core.runtime
   }
 
-  /** A hold of each in one step; null when they must be asked for one by one. */
+  /** Takes a hold of each lock in one step; null if they must be asked for one by one. */
   static acquireTogether(locks: readonly LineLock[], wish: Wish): Promise<readonly Held[] | null> {
     const core = locks[0]?.core
     if (core === undefined || locks.length < 2) return NONE
@@ -85,7 +87,7 @@ export class LineLock implements Lock {
     )
   }
 
-  /** Whether the caller is in a hold of this line already, and would enter it again. */
+  /** Whether the caller is already in a hold of this line, and would enter it again. */
   #isInside({ owner }: Wish): boolean {
     const { name, ask } = this.spec
     const { settings, mode } = ask
@@ -93,7 +95,7 @@ export class LineLock implements Lock {
     return (owner === null ? Context.find(this.core, name) : this.core.owners.find(owner, name)) !== null
   }
 
-  /** What this call asks of the line, and which options it has beyond those of every lock. */
+  /** What this call asks of the line, and which options it accepts besides those of every lock. */
   protected specOf(_options: LineOptions): { readonly spec: Spec; readonly extra?: readonly string[] } {
     return { spec: this.spec }
   }
@@ -121,7 +123,7 @@ export class LineLock implements Lock {
     if (await handle.release()) return result
     const loss = handle.hold.loss
     throw new LockLostError(
-      `${loss?.message ?? 'the lock was lost'}; the work had ended, its result is in \`result\``,
+      `${loss?.message ?? 'the lock was lost'}; the work ended all the same, and its result is in \`result\``,
       {
         line: this.name,
         result,
@@ -148,7 +150,7 @@ export class LineLock implements Lock {
       if (core.isClosing) throw core.closedError()
       if (wish.signal?.aborted === true) throw wish.signal.reason
       const waiter = new Waiter(spec, wish, resolve, reject, scoped)
-      // Nearly every caller is in no hold of this instance, and asks in nobody's name.
+      // Nearly every caller is in no hold of this instance and gives no owner, so nothing is looked up.
       if (wish.owner !== null || contexts.getStore() !== undefined) {
         if (this.#enterAgain(waiter)) return
         const holds = this.#held(wish.owner)
@@ -171,7 +173,7 @@ export class LineLock implements Lock {
     return queue
   }
 
-  /** Whether the caller was in a hold of this lock already, and shares that hold now. */
+  /** Whether the caller was already in a hold of this lock, and shares that hold now. */
   #enterAgain(waiter: Waiter): boolean {
     const { spec, wish } = waiter
     if (!spec.ask.settings.reentrant || spec.ask.mode === 'permits') return false
@@ -187,14 +189,14 @@ export class LineLock implements Lock {
     return true
   }
 
-  /** What the caller has, by the contexts that it is in and in the name of its owner. */
+  /** What the caller holds, through its contexts and in the name of its owner. */
   #held(owner: object | symbol | null): readonly Hold[] {
     const holds = Context.holds(this.core)
     if (owner === null) return holds
     return [...new Set([...holds, ...this.core.owners.holds(owner)])]
   }
 
-  /** The caller holds something and may wait: both are known while it does, here and in the store. */
+  /** The caller holds something and may have to wait. Meanwhile both facts are on record, here and in the store. */
   #entangled(
     spec: Spec,
     wish: Wish,

@@ -1,7 +1,7 @@
 /**
- * From reading to writing without letting go. The reader's own place becomes heavier, in one step of the store: from
- * then on nobody else is granted, and those that are granted already are waited for. One place stays one place: a
- * writer X that waits behind the reader, and a reader R behind X, wait for it as they did before.
+ * From reading to writing without a release. The reader's own place becomes heavier, in one step of the store. From
+ * then on nobody else is granted, and the raise waits for all that are granted already. One place stays one place: a
+ * writer X that waits behind the reader, and a reader R behind X, wait for it as before.
  */
 import { type Entry, isGranted, type Place } from '../contract/driver.ts'
 import type { LossCause } from '../contract/events.ts'
@@ -14,7 +14,7 @@ import { isTransient } from '../contract/transient.ts'
 
 const PAUSE_MS = 50
 const PAUSE_MS_MAX = 1_000
-/** Where the store wakes nobody. */
+/** How often to look if the store sends no wake-ups. */
 const POLL_MS = 250
 
 export class Raise implements LeaseListener {
@@ -38,8 +38,8 @@ export class Raise implements LeaseListener {
   }
 
   /**
-   * Waits until writing is safe; `wait` pauses. `check` throws once the caller does not want it any more: it may have
-   * given up while the answer was on its way.
+   * Waits until writing is safe; `wait` pauses. `check` throws if the caller does not want to write any more: the
+   * caller may have given up while the answer was on its way.
    */
   async begin(check: () => void, wait: (ms: number, until: Promise<void>) => Promise<void>): Promise<void> {
     const turn = ++this.#turn
@@ -56,7 +56,7 @@ export class Raise implements LeaseListener {
         await wait(this.#pauseMs(place), changed)
       }
     } catch (error) {
-      // The step may have been made, and may still be on its way: nobody behind would ever be served.
+      // The step may have been made, or may still be on its way. If it stayed, nobody behind would ever be served.
       if (this.#hold.live) await this.end()
       throw error
     } finally {
@@ -65,13 +65,14 @@ export class Raise implements LeaseListener {
   }
 
   /**
-   * Back to reading. Settles when the store has been asked once, and goes on by itself if that failed; never rejects.
+   * Back to reading. Settles when the store has been asked once; if that failed, goes on in the background. Never
+   * rejects.
    */
   end(): Promise<void> {
     return this.#lower(++this.#turn, PAUSE_MS)
   }
 
-  /** Until the store has confirmed it, or the hold is over. A later change of mind has a turn of its own. */
+  /** Asks until the store has confirmed it, or the hold is over. A later change of mind has a turn of its own. */
   async #lower(turn: number, pauseMs: number): Promise<void> {
     try {
       if ((await this.#ask(this.#light, turn)) !== null) return
@@ -87,7 +88,7 @@ export class Raise implements LeaseListener {
     runtime.after(pauseMs * (0.5 + runtime.random()), again, false)
   }
 
-  /** What to tell a caller whose time is up: never confuse "readers stayed" with "nobody could be asked". */
+  /** The error for a caller whose time is up. Never confuse "readers stayed" with "the store did not answer". */
   unreachable(waitMs: number): StoreUnreachableError | null {
     if (this.#outage === null) return null
     const { line } = this.#light
@@ -95,7 +96,7 @@ export class Raise implements LeaseListener {
     return new StoreUnreachableError(message, { line, cause: this.#outage })
   }
 
-  /** null: there was no answer, or the place is gone; the heartbeat finds out which, and tells the hold. */
+  /** null: there was no answer, or the place is gone. The heartbeat finds out which, and tells the hold. */
   async #ask(entry: Entry, turn: number): Promise<Place | null> {
     const { driver, heartbeat } = this.#core
     if (driver.reweigh === undefined) throw cannotUpgrade(this.#core, entry.line)
@@ -111,7 +112,7 @@ export class Raise implements LeaseListener {
     }
   }
 
-  /** A wake-up may be lost: the next look comes with the heartbeat at the latest. */
+  /** A wake-up may be lost, so the next look comes with the heartbeat at the latest. */
   #pauseMs(place: Place | null): number {
     if (place === null) return PAUSE_MS
     const heartbeatMs = this.#lease.term.renewMs
@@ -132,7 +133,7 @@ export class Raise implements LeaseListener {
     this.#wake()
   }
 
-  /** Only a new answer counts: the push may be older than the raise. */
+  /** Only a new answer counts, because the push may be older than the raise. */
   woke(): void {
     this.#hold.woke(undefined)
     this.#wake()
@@ -140,6 +141,6 @@ export class Raise implements LeaseListener {
 }
 
 export function cannotUpgrade({ driver }: Core, line: string): UnsupportedError {
-  const message = `an upgradeable read lock can't be kept on ${driver.name}: ${driver.traits.safety}`
+  const message = `${driver.name} can't do upgradeable read locks: ${driver.traits.safety}`
   return new UnsupportedError(message, { line })
 }

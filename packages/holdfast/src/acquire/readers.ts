@@ -1,9 +1,9 @@
 /**
- * The readers of one process that share places in a line: a crowd of them costs the store one place, not thousands.
+ * The readers of one process that share places in a line: a crowd of readers costs the store one place, not thousands.
  *
- * Nobody overtakes by it. Those that come in one turn of the event loop enter together; one that comes later may join a
- * place that stands already only if the store says, after it came, that nobody waits behind that place. Otherwise it
- * enters the line at its end, like everybody else.
+ * No reader overtakes by sharing. Readers that come in one turn of the event loop enter together. A later reader may
+ * join a standing place only if the store says, after that reader came, that nobody waits behind the place. Otherwise
+ * the reader enters at the end of the line, like everybody else.
  */
 import { isGranted, type Place } from '../contract/driver.ts'
 import { Acquisition, type Applicant, giveBack } from './acquisition.ts'
@@ -21,13 +21,13 @@ export class ReaderQueue implements Callers {
   isListed = false
   readonly #core: Core
   readonly #spec: Spec
-  /** Those that came since the store was last asked. */
+  /** Readers that came since the store was last asked. */
   #newcomers = new WaiterList()
-  /** Those that the store is being asked for. */
+  /** Readers that the store is being asked for. */
   #comers = new WaiterList()
   readonly #groups = new Set<ReaderGroup>()
   #newest: ReaderGroup | null = null
-  /** A question is under way; newcomers wait for the next one, and go together. */
+  /** A question is under way; newcomers wait for the next question, and go together. */
   #asking = false
 
   constructor(core: Core, spec: Spec) {
@@ -58,7 +58,7 @@ export class ReaderQueue implements Callers {
     for (const left of leaving) await left
   }
 
-  /** The first answer of a group has come, or never will: who came meanwhile can be asked for. */
+  /** The first answer for a group has come, or never will. Now ask for the readers that came meanwhile. */
   answered(group: ReaderGroup): void {
     if (group === this.#newest && this.#asking) this.#ask()
   }
@@ -86,8 +86,8 @@ export class ReaderQueue implements Callers {
     let place: Place | null = null
     try {
       ;[place = null] = await this.#core.driver.touch([lease.entry])
-      // The place is gone; or it is granted, and the store tells that once: the readers that wait on it must hear of
-      // it.
+      // Either the place is gone, or it is granted, and the store tells that only once: the readers that wait on the
+      // place must hear of it.
       if (place === null || (group.isWaiting && isGranted(lease.entry, place))) this.#core.heartbeat.look(lease)
     } catch (error) {
       diagnostics.failed(this.#spec.name, error)
@@ -96,7 +96,7 @@ export class ReaderQueue implements Callers {
     this.#serve(isOpen ? group : null)
   }
 
-  /** Serves those that were asked for, then asks for those that came meanwhile. */
+  /** Serves the readers that the store was asked for, then asks for those that came meanwhile. */
   #serve(open: ReaderGroup | null): void {
     if (open === null) this.#enter(this.#comers)
     else open.join(this.#comers)
@@ -109,8 +109,8 @@ export class ReaderQueue implements Callers {
   }
 
   /**
-   * A place of their own. Those that do not want to wait leave no trace if there is no room, so they go first and
-   * alone.
+   * Enters a new place. Readers that do not want to wait leave no trace if there is no room, so they go first and
+   * without the others.
    */
   #enter(comers: WaiterList): void {
     const tries = new WaiterList()
@@ -140,7 +140,7 @@ class ReaderGroup implements Applicant, Issuer {
   #acquisition: Acquisition | null = null
   #hold: Hold | null = null
   #ended = false
-  /** The enter is under way, and has not been answered yet. */
+  /** The enter is under way, and has no answer yet. */
   isAsking = true
 
   constructor(core: Core, spec: Spec, queue: ReaderQueue, waiters: WaiterList) {
@@ -155,7 +155,7 @@ class ReaderGroup implements Applicant, Issuer {
     return this.#acquisition?.outage ?? null
   }
 
-  /** The place stands in line, and its readers have not been told yet that it is granted. */
+  /** The place stands in line, and its readers do not know of a grant yet. */
   get isWaiting(): boolean {
     return this.#acquisition !== null
   }
@@ -182,7 +182,7 @@ class ReaderGroup implements Applicant, Issuer {
       } else {
         this.#waiters.push(waiter)
         this.#arm(waiter)
-        // They wait for what the group waits for: the store has said so, and does not say how much is in front now.
+        // This reader waits for what the group waits for: the store has said so, but not how much is ahead now.
         if (channels.waiting.hasSubscribers) waiter.tellWaiting('process', this.#waiters.count - 1)
       }
     }
@@ -206,7 +206,7 @@ class ReaderGroup implements Applicant, Issuer {
   #issue(hold: Hold, waiter: Waiter): void {
     if (channels.acquired.hasSubscribers) hold.begin(waiter.request, waiter.sinceMs(hold.lease.sinceMonoMs), 0)
     const handle = new Handle(hold, waiter.spec, null)
-    // Readers of one place come one by one: how long this one has held is its own.
+    // Readers of one place come one by one, so each has held it for a time of its own.
     if (channels.released.hasSubscribers || channels.lost.hasSubscribers) handle.sinceMs = this.#core.runtime.now()
     waiter.resolve(handle)
   }

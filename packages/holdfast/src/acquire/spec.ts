@@ -3,10 +3,10 @@ import { UsageError } from '../contract/errors.ts'
 import type { LockSettings } from '../contract/options.ts'
 import type { Core } from './core.ts'
 
-/** 'exclusive' excludes all, 'shared' excludes the exclusive, 'permits' are counted and never re-entered. */
+/** 'exclusive' excludes all, 'shared' excludes 'exclusive', 'permits' are counted and never re-entered. */
 export type Mode = 'exclusive' | 'shared' | 'permits'
 
-/** What a lock asks, whatever its line is called: the same object for all locks with the same options. */
+/** What a lock asks, whatever the name of its line. All locks with the same options have the same object. */
 export interface Ask {
   readonly mode: Mode
   readonly weight: number
@@ -18,7 +18,7 @@ export interface Ask {
   readonly core: Core
 }
 
-/** Two words for each lock: most programs make one for every call, and a hold keeps it. */
+/** Two words of memory: most programs make a lock for every call, and a hold keeps its spec. */
 export interface Spec {
   readonly name: string
   readonly ask: Ask
@@ -33,7 +33,7 @@ export function makeSpec(
   core: Core,
   line: { readonly name: string; readonly mode: Mode; readonly weight: number; readonly capacity: number },
   settings: LockSettings,
-  /** What a candidate says of itself. Candidates never share a place. */
+  /** What a candidate says about itself. Candidates never share a place. */
   value?: string,
 ): Spec {
   const { name, mode, weight, capacity } = line
@@ -50,10 +50,10 @@ export function makeSpec(
   return { name, ask }
 }
 
-// Most locks of an instance have its own settings: writing the JSON anew for each cost as much as the rest of an
-// acquisition.
+// Most locks of an instance have the settings of the instance. To write the JSON anew for each costs as much as the
+// rest of an acquisition.
 const known = new WeakMap<LockSettings, Ask[]>()
-/** How many are remembered for the same settings: semaphores may come in any size. */
+/** How many asks to remember for the same settings, because semaphores may come in any size. */
 const ASKS_MAX = 8
 
 function askOf(
@@ -64,35 +64,38 @@ function askOf(
 ): Ask {
   const { label, ttlMs, renew, maxHoldMs, lockDelayMs, handovers, keepMs } = settings
   const { host, pid } = core.runtime
-  // It stands in the store once for each place: what is not said takes no room there.
+  // The store keeps this once for each place, so leave out what says nothing.
   const data = JSON.stringify({ label: label === '' ? undefined : label, host, pid, value })
   if (Buffer.byteLength(data) > 1024) {
     throw new UsageError(
       `label, value and host name must fit into 1024 bytes of JSON together; they make ${data.length}`,
     )
   }
-  // With aliveIf a lease may be renewed no more: it is nobody's to hand on.
+  // With aliveIf a lease may stop being renewed, so it must not be handed on to another caller.
   const isAlone = settings.fairness !== 'local' || settings.minHoldMs > 0 || settings.aliveIf !== null
   const shares = !isAlone && value === undefined && sharable({ mode, weight }, settings)
-  // What callers must agree on to share a place, besides the name; readers are told from writers by the sign.
+  // What callers must agree on to share a place, besides the name. The sign tells readers from writers.
   const kind = mode === 'shared' ? -capacity : capacity
   const agreed = [kind, ttlMs, renew, maxHoldMs, lockDelayMs, handovers, keepMs, label]
   return { mode, weight, capacity, settings, data, shareKey: shares ? JSON.stringify(agreed) : null, core }
 }
 
-/** One at a time can share a place, and so can readers, if all that a reader has begins and ends with its handle. */
+/**
+ * Callers that hold one at a time can share a place. Readers can, too, if all that a reader has begins and ends with
+ * its handle.
+ */
 function sharable({ mode, weight }: Pick<Ask, 'mode' | 'weight'>, { renew, maxHoldMs }: LockSettings): boolean {
   if (mode === 'exclusive') return true
   return mode === 'shared' && weight === 1 && renew && maxHoldMs === Number.POSITIVE_INFINITY
 }
 
 /**
- * The same, by a caller that holds other lines: it says so, for the finder of deadlocks, and shares its place with
+ * The same for a caller that holds other lines: its place says so, for the finder of deadlocks, and is shared with
  * nobody.
  */
 export function withHolds(spec: Spec, holds: readonly { readonly line: string; readonly token: bigint }[]): Spec {
   const data = JSON.parse(spec.ask.data) as Record<string, unknown>
-  // As many as fit, the innermost first.
+  // As many holds as fit, the innermost first.
   for (let count = Math.min(holds.length, HOLDS_MAX); count > 0; count--) {
     const named = holds.slice(0, count).map(({ line, token }) => [line, String(token)])
     const text = JSON.stringify({ ...data, holds: named })

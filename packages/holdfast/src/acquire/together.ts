@@ -1,6 +1,6 @@
 /**
- * Several locks of one store in one step: places in all of their lines, or in none. Nobody waits here: a caller that
- * must wait does so lock by lock.
+ * Takes several locks of one store in one step: places in all of their lines, or in none. Nobody waits here: a caller
+ * that must wait does so lock by lock.
  */
 import { onAbort } from '../contract/aborts.ts'
 import type { Entry, Place } from '../contract/driver.ts'
@@ -14,8 +14,8 @@ import type { Lease } from './lease.ts'
 import { otherwise, type Spec } from './spec.ts'
 
 /**
- * A hold of each, in the order given. null: not all are free, or the store did not answer in time, or can't do these
- * at once; nothing is kept then, and the caller goes the long way, which also tells why.
+ * A hold of each lock, in the given order. null: not all are free, or the store did not answer in time, or can't take
+ * these in one step. Then nothing is kept, and the caller asks for one lock after the other, which also tells why.
  */
 export function acquireTogether(core: Core, specs: readonly Spec[], wish: Wish): Promise<Handle[] | null> {
   const enterAll = core.driver.enterAll?.bind(core.driver)
@@ -73,12 +73,12 @@ class Together {
 
   #answered(): void {
     if (--this.#unanswered > 0 || this.#isOver) return
-    // The instance may have been closed meanwhile: nobody would give these back.
+    // The instance may have been closed meanwhile, and then nobody would give these places back.
     if (this.#leases.size < this.#specs.length || this.#core.isClosing) this.#giveUp()
     else this.#end(this.#specs.map((spec, i) => this.#admit(this.#leases.get(i) as Lease, spec)))
   }
 
-  /** Asked for one by one, the locks give the same error or a better one. */
+  /** The caller goes on to ask for the locks one by one, which gives the same error or a better one. */
   #failed(error: unknown): void {
     diagnostics.failed(this.#specs.map(({ name }) => name).join(', '), error)
     this.#giveUp()
@@ -103,7 +103,7 @@ class Together {
   }
 }
 
-/** One request for all: sent when the last of them has asked, and answered to each. */
+/** One request for all locks: sent when the last of them has asked; each gets its part of the answer. */
 class JointStep {
   readonly #entries: Entry[] = []
   #missing: number

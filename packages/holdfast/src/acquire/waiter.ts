@@ -1,5 +1,5 @@
 /**
- * One caller of acquire or tryAcquire: settles once, by a grant, a refusal, an error, its time limit, or its signal.
+ * One caller of acquire or tryAcquire. It settles once: by a grant, a refusal, an error, its time limit, or its signal.
  */
 import { onAbort } from '../contract/aborts.ts'
 import type { Handle } from '../hold/handle.ts'
@@ -10,19 +10,19 @@ import { holdersOf } from './holders.ts'
 import type { Cancel } from '../contract/runtime.ts'
 import type { Spec } from './spec.ts'
 
-/** Told that a caller has gone; makes the error that the caller gets. */
+/** Called when a caller has gone; makes the error that the caller gets. */
 export type GiveUp = (why: 'time' | 'signal') => unknown
 
 export class Waiter {
   readonly spec: Spec
   readonly wish: Wish
-  /** Whether the caller lets go by itself, at the end of the work given to `using`. */
+  /** Whether the caller releases by itself, at the end of the work given to `using`. */
   readonly scoped: boolean
   settled = false
-  /** Since when the caller waits, and which request that is. Both are known only while somebody listens. */
+  /** Since when the caller waits, and the number of its request. Both are known only if somebody listens. */
   #askedAtMs: number | null = null
   #request = 0
-  // The marks of the list that the waiter stands in.
+  // Fields of the list that the waiter stands in.
   list: WaiterList | null = null
   prev: Waiter | null = null
   next: Waiter | null = null
@@ -30,7 +30,7 @@ export class Waiter {
   readonly #reject: (reason: unknown) => void
   #giveUp: GiveUp | null = null
   #cancelTimer: Cancel | null = null
-  /** Ends the listening to its signal. */
+  /** Stops listening to the waiter's signal. */
   #forget: (() => void) | null = null
 
   constructor(
@@ -48,8 +48,8 @@ export class Waiter {
   }
 
   /**
-   * The caller enters a queue: from here on those who listen are told. A caller that enters its own hold again does
-   * not.
+   * The caller enters a queue: from here on listeners hear of it. A caller that enters its own hold again does not come
+   * here.
    */
   ask(): void {
     if (this.#request !== 0 || !areRequestsWatched()) return
@@ -57,7 +57,7 @@ export class Waiter {
     this.#request = nextRequest()
     if (!channels.requested.hasSubscribers) return
     const { spec, wish } = this
-    // Written out here and elsewhere: to spread the source cost more than all else about an event.
+    // The source is written out here and elsewhere: spreading it cost more than all the rest of an event.
     const { name: lock, ask } = spec
     const { weight, capacity, core } = ask
     const { store, instance } = core.source
@@ -65,7 +65,7 @@ export class Waiter {
     channels.requested.publish({ store, instance, lock, request: this.#request, waitMs, weight, capacity })
   }
 
-  /** Which request it is, for those who listen; one that began unheard gets its number now. */
+  /** The number of the request, for listeners. A request that began unheard gets its number now. */
   get request(): number {
     if (this.#request === 0) this.#request = nextRequest()
     return this.#request
@@ -76,7 +76,7 @@ export class Waiter {
     return this.#askedAtMs ?? otherwise
   }
 
-  /** Tells those who listen that others are in front. */
+  /** Tells listeners that others are ahead. */
   tellWaiting(where: 'store' | 'process', position: number): void {
     const { name: lock, ask } = this.spec
     const { store, instance } = ask.core.source
@@ -144,7 +144,7 @@ export class Waiter {
   }
 }
 
-/** Whether anybody listens to any part of a request: only then its number and the time of its beginning are noted. */
+/** Whether anybody listens to any part of a request. Only then are its number and the time of its beginning noted. */
 function areRequestsWatched(): boolean {
   return (
     channels.requested.hasSubscribers ||
@@ -157,7 +157,10 @@ function areRequestsWatched(): boolean {
   )
 }
 
-/** Callers in the order in which they came. A caller that gives up is taken out at once: its turn may be far away. */
+/**
+ * Callers in the order in which they came. A caller that gives up is taken out at once, because its turn may be far
+ * away.
+ */
 export class WaiterList {
   #first: Waiter | null = null
   #last: Waiter | null = null
@@ -190,7 +193,7 @@ export class WaiterList {
     for (let waiter = this.shift(); waiter !== null; waiter = this.shift()) waiter.reject(reason)
   }
 
-  /** Others hold the lock, and none of these wants to wait. */
+  /** Others hold the lock, and none of these callers wants to wait. */
   refuseAll(): void {
     for (let waiter = this.shift(); waiter !== null; waiter = this.shift()) waiter.resolve(null)
   }
@@ -201,8 +204,8 @@ export class WaiterList {
     else waiter.prev.next = waiter.next
     if (waiter.next === null) this.#last = waiter.prev
     else waiter.next.prev = waiter.prev
-    // A dead caller that has grown old must not keep a young one alive: at 256 locks the collector's work was half of
-    // all.
+    // A dead waiter in the old generation must not keep a young one alive: at 256 locks the garbage collector took half
+    // of all time.
     waiter.prev = null
     waiter.next = null
     waiter.list = null

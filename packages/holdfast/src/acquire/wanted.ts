@@ -1,6 +1,6 @@
 /**
  * Hears that others come to a line, for a holder who would let go then. The store tells everybody who observes the line
- * of every change; only an answer of the store says whether somebody waits.
+ * of every change. Only an answer of the store says whether somebody waits.
  */
 import { diagnostics } from '../contract/events.ts'
 import type { Stop } from '../contract/driver.ts'
@@ -25,7 +25,7 @@ export class WantedWatch {
     return this.#stop !== null
   }
 
-  /** Settles when the watch is in force; false: the store could not be asked. Never rejects. */
+  /** Settles when the watch is in force; false: the store gave no answer. Never rejects. */
   start(): Promise<boolean> {
     this.#starting ??= this.#start()
     return this.#starting
@@ -47,7 +47,7 @@ export class WantedWatch {
       else this.#stop = stop
     } catch (error) {
       diagnostics.failed(this.#line, error)
-      // The next who needs it tries again.
+      // The next caller that needs the watch tries again.
       this.#starting = null
     }
     return this.isInForce

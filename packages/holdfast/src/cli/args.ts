@@ -1,4 +1,4 @@
-/** Reads the arguments of one command against what that command takes. */
+/** Reads the arguments of one command, and checks them against what that command takes. */
 import { UsageError } from '../contract/errors.ts'
 import { nearest } from './nearest.ts'
 import { type Options, takesValue } from './option.ts'
@@ -7,9 +7,9 @@ import { type Options, takesValue } from './option.ts'
 export interface Syntax {
   readonly command: string
   readonly options: Options
-  /** The names of the arguments; those in square brackets may be left out; `a|b` is one of these words. */
+  /** The names of the arguments. Those in square brackets may be left out; `a|b` is one of these words. */
   readonly operands: readonly string[]
-  /** Whether `--` is followed by a program and its own arguments; 'maybe': it may be left out. */
+  /** Whether a program and its own arguments follow `--`; 'maybe': they may be left out. */
   readonly runs: boolean | 'maybe'
 }
 
@@ -19,7 +19,7 @@ export interface Given {
   readonly flags: ReadonlySet<string>
   readonly values: ReadonlyMap<string, string>
   readonly operands: readonly string[]
-  /** What stands behind `--`, where the command takes a program; else empty. */
+  /** What stands behind `--`, if the command takes a program; else empty. */
   readonly program: readonly string[]
 }
 
@@ -76,7 +76,7 @@ function splitOption(syntax: Syntax, arg: string): { readonly name: string; read
   if (!option.startsWith('--') || !Object.hasOwn(syntax.options, name)) {
     const names = [...Object.keys(syntax.options), 'help'].map((known) => `--${known}`)
     const meant = nearest(option, names)
-    // Only the option is shown: what stands behind its = may be a URL with a password.
+    // Show only the option: behind its = there may be a URL with a password.
     const hint = meant === null ? `; there are ${names.join(', ')}` : `; did you mean ${meant}?`
     throw usage(syntax, `${syntax.command} has no option ${option.slice(0, 40)}${hint}`)
   }
@@ -92,7 +92,7 @@ function checkOperands(syntax: Syntax, operands: readonly string[], program: rea
   }
   if (operands.length > syntax.operands.length) {
     const extra = operands[syntax.operands.length] ?? ''
-    // Not shown: it may have a password.
+    // Do not show the operand: it may contain a password.
     if (operands.some((operand) => /^[a-z][a-z+]*:\/\//.test(operand)) && Object.hasOwn(syntax.options, 'store')) {
       throw usage(syntax, `${syntax.command} takes its store as --store URL`)
     }

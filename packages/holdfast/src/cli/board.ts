@@ -1,4 +1,4 @@
-/** The page of `holdfast top`: what is sorted and filtered how, and its rows. Knows no terminal and no store. */
+/** The page of `holdfast top`: how it sorts and filters, and its rows. Knows no terminal and no store. */
 import type { LineView } from '../contract/driver.ts'
 import { formatDuration } from './duration.ts'
 import type { LockLook } from './looks.ts'
@@ -6,7 +6,7 @@ import type { Key, Size } from './screen.ts'
 import { clip, printable, table } from './table.ts'
 import { heldBy, kind, who } from './view.ts'
 
-/** By which column; the key that chooses it is its first letter. */
+/** The column to sort by; its first letter is the key that chooses it. */
 export type Sort = 'waiters' | 'age' | 'lease' | 'name'
 
 export const SORTS: readonly Sort[] = ['waiters', 'age', 'lease', 'name']
@@ -18,7 +18,7 @@ const age = ({ holders }: LineView): number => Math.max(-1, ...holders.map(({ ag
 const lease = ({ holders }: LineView): number =>
   Math.min(Number.MAX_SAFE_INTEGER, ...holders.map(({ leftMs }) => leftMs))
 
-/** What stands on top: the most wanted, the longest held, the lease that ends first, or the first by name. */
+/** What stands on top: the most waiters, the longest hold, the lease that ends first, or the first name. */
 const ORDERS: Readonly<Record<Sort, (a: LineView, b: LineView) => number>> = {
   waiters: (a, b) => b.waiters.length - a.waiters.length || longestWait(b) - longestWait(a),
   age: (a, b) => age(b) - age(a),
@@ -42,12 +42,12 @@ export class Board {
     this.#sort = sort
   }
 
-  /** A new look, which a pause leaves unseen. */
+  /** Takes a new look; a pause does not show it. */
   see(look: LockLook): void {
     if (!this.#isPaused || this.#look === null) this.#look = look
   }
 
-  /** True: that key ends it. */
+  /** Returns true if the key ends the command. */
   press(key: Key, { rows }: Size): boolean {
     if (key === 'interrupt') return true
     if (this.#isTyping) {
@@ -80,7 +80,7 @@ export class Board {
     this.#top = 0
   }
 
-  /** As many rows as the terminal has, none longer than it is wide. */
+  /** As many rows as the terminal has, none wider than the terminal. */
   rows(size: Size, nowMs: number, styled: boolean): string[] {
     const look = this.#look
     if (look === null) return []
@@ -106,7 +106,7 @@ export class Board {
     return shown.slice(0, size.rows)
   }
 
-  /** Those that pass the filter, in order. */
+  /** The locks that pass the filter, in order. */
   lines(): LineView[] {
     const filter = this.#filter.toLowerCase()
     const lines = (this.#look?.lines ?? []).filter((line) => matches(line, filter))
@@ -166,7 +166,7 @@ function lineRows(lines: readonly LineView[]): string[] {
       holder === null ? '-' : formatDuration(age(line)),
       holder === null ? '-' : formatDuration(lease(line)),
       kind(line.capacity),
-      // A name may be 512 letters long, and is not to push its holder off the screen.
+      // A name may be 512 letters long, and must not push its holder off the screen.
       clip(printable(line.name), NAME_COLUMNS),
       holder ?? '-',
     ]

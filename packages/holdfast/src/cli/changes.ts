@@ -1,15 +1,15 @@
-/** Where nobody watches in place: what has changed from look to look. */
+/** Prints what has changed from look to look, if there is no terminal to redraw. */
 import type { LineView } from '../contract/driver.ts'
 import type { LockLook } from './looks.ts'
 import { complain } from './output.ts'
 import { printable } from './table.ts'
 
 export interface LockChange extends LockLook {
-  /** Locks that others hold or wait for than at the last look; one that is free again has capacity 0. */
+  /** Locks whose holders or waiters have changed since the last look; a lock that is free again has capacity 0. */
   readonly changed: readonly LineView[]
 }
 
-/** Tells each look that differs from the one before; an outage is told once, on stderr. */
+/** Calls back for each look that differs from the one before. Reports an outage once, on stderr. */
 export async function followChanges(
   all: AsyncIterable<LockLook>,
   tell: (change: LockChange) => void,

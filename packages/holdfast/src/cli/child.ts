@@ -11,7 +11,7 @@ export function runChild([file = '', ...args]: readonly string[]): Promise<numbe
     const child = spawn(file, args, { stdio: 'inherit' })
     for (const signal of PASSED) process.on(signal, () => child.kill(signal))
     child.once('error', (error: NodeJS.ErrnoException) => {
-      // ENOENT is also said of a script whose interpreter is missing: that one was found, and can't be run.
+      // ENOENT also comes for a script whose interpreter is missing: that script was found, and can't be run.
       const isMissing = error.code === 'ENOENT' && !(file.includes('/') && existsSync(file))
       complain(
         `${isMissing ? 'there is no program' : "can't run"} ${JSON.stringify(file)}: ${error.code ?? error.message}`,

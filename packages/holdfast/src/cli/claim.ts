@@ -10,13 +10,13 @@ export type Claim =
   | { readonly kind: 'shared' }
   | { readonly kind: 'permits'; readonly permits: number; readonly of: number }
 
-/** How often the line may change its kind between two tries. */
+/** How often a line may change its kind between two tries. */
 const TRIES = 8
 
 /**
- * Acquires what was claimed. A line keeps its kind while anybody stands in it, and there are two for `run` to get along
- * with: a mutex, which knows no sharing, and a read-write lock. So the exclusive claim takes the one that is there, and
- * the shared claim takes a mutex when it must: to hold alone is more than was asked for, never less.
+ * Acquires what was claimed. A line keeps its kind while anybody stands in it, and two kinds suit `run`: a mutex, which
+ * can't be shared, and a read-write lock. So the exclusive claim takes whichever is there. The shared claim takes a
+ * mutex if it must: to hold alone is more than was asked for, never less.
  */
 export async function acquire(hf: Holdfast, name: string, claim: Claim, options: AcquireOptions): Promise<Held> {
   if (claim.kind === 'permits') {
@@ -33,7 +33,7 @@ export async function acquire(hf: Holdfast, name: string, claim: Claim, options:
       return await way.acquire({ ...options, waitMs: waitMs === 0 ? 0 : Math.max(0, until - performance.now()) })
     } catch (error) {
       if (error instanceof AcquireTimeoutError && waitMs > 0) {
-        // The way that was tried last may have had only the rest of the time: say how long it was in all.
+        // The last try may have had only the rest of the time: say how long all tries took together.
         throw new AcquireTimeoutError(`lock ${JSON.stringify(name)} stayed held by others for ${waitMs} ms`, {
           line: name,
           cause: error,

@@ -1,4 +1,4 @@
-/** The commands of `holdfast`. A new one is an entry here: --help, "did you mean" and shells read this table. */
+/** The commands of `holdfast`. A new command is an entry here: --help, "did you mean" and shells read this table. */
 import type { Commands } from './command.ts'
 import { commandOf } from './other-packages.ts'
 

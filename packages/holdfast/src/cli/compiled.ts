@@ -1,4 +1,4 @@
-/** Keeps compiled code for the next start, where Node can: from 22.8 on. Node 20 has no such thing. */
+/** Keeps compiled code for the next start. Node can do so from 22.8 on; Node 20 can't. */
 import * as module from 'node:module'
 
 /** In the folder that NODE_COMPILE_CACHE names, else below the system's folder for temporary files. */

@@ -1,4 +1,4 @@
-/** `holdfast completion`: what lets a shell complete commands and options, made from the tables that --help shows. */
+/** `holdfast completion`: a script that lets a shell complete commands and options, made from the tables of --help. */
 import { UsageError } from '../contract/errors.ts'
 import type { Given, Syntax } from './args.ts'
 import { COMMANDS } from './commands.ts'

@@ -1,4 +1,4 @@
-/** Picks the command of a command line, and loads nothing but that. */
+/** Picks the command of a command line, and loads nothing else. */
 import { UsageError } from '../contract/errors.ts'
 import { parseArgs } from './args.ts'
 import type { Command, Commands } from './command.ts'
@@ -9,7 +9,7 @@ import { complain, debug, print } from './output.ts'
 export interface CommandLine {
   /** What people type, for messages. */
   readonly name: string
-  /** What it is for, in one phrase. */
+  /** What the command line is for, in one phrase. */
   readonly says: string
   /** Shown below the commands. */
   readonly notes: string
@@ -17,7 +17,7 @@ export interface CommandLine {
   readonly commands: Commands
 }
 
-/** Runs what was typed, and answers the exit code; what goes wrong is told, never thrown. */
+/** Runs what was typed, and returns the exit code. Errors are printed, never thrown. */
 export async function dispatch(line: CommandLine, args: readonly string[]): Promise<number> {
   try {
     return await execute(line, args)
@@ -59,7 +59,7 @@ function load({ name, commands }: CommandLine, asked: string): Promise<Command> 
   throw new UsageError(`there is no command ${JSON.stringify(asked.slice(0, 40))}${hint} ${name} --help`)
 }
 
-/** What `--help` says: a line for each command, on one screen of 24 lines and 80 columns. */
+/** The text of `--help`: a line for each command, on one screen of 24 lines and 80 columns. */
 export function overview({ name, says, notes, commands }: CommandLine): string {
   const lines = Object.entries(commands).map(([command, entry]) => {
     const head = `  ${command} ${entry.usage}`.trimEnd()

@@ -5,7 +5,7 @@ import { UsageError } from '../contract/errors.ts'
 
 const UNIT_MS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
 
-/** `option` is what the time was given for, such as `--ttl`. */
+/** `option` is the option whose value is the time, such as `--ttl`. */
 export function parseDuration(option: string, text: string): number {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text)
   const unitMs = UNIT_MS[match?.[2] ?? '']

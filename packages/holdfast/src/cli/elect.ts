@@ -63,10 +63,10 @@ export function execute(given: Given): Promise<number> {
         const isLast = isOnce || stage.signals.hasEnding
         complain(`${end.why}; ${end.fate}${isLast ? '' : '; standing for election again'}`)
         if (isLast) return end.exit
-        // The program is stopped a little before the lease has run out: a candidate must not wait for its own old
-        // place.
+        // The program is stopped a little before the lease has run out. Release, so that this candidate does not wait
+        // for its own old place.
         await held.release()
-        // Each term has a guardian of its own: the last one has ended with its program.
+        // Each term has a guardian of its own: the last guardian has ended with its program.
         guard.dismiss()
         guard = new Guard()
       }

@@ -1,4 +1,4 @@
-/** The end of a command that otherwise goes on for ever: somebody asks for it, by a key or by a signal. */
+/** The end of a command that otherwise goes on for ever: a key or a signal asks for it. */
 import { signalExit } from './exit.ts'
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const
@@ -7,7 +7,7 @@ export class Ending {
   readonly #controller = new AbortController()
   #exit: number | null = null
 
-  /** Does the work, and answers its exit code; 128+n when a signal has ended it. */
+  /** Does the work, and returns its exit code; 128+n if a signal has ended it. */
   static async use(work: (ending: Ending) => Promise<number>): Promise<number> {
     const ending = new Ending()
     const listeners = SIGNALS.map((signal) => {
@@ -26,7 +26,7 @@ export class Ending {
     }
   }
 
-  /** Aborts when the command is to end. */
+  /** Aborts when the command must end. */
   get signal(): AbortSignal {
     return this.#controller.signal
   }

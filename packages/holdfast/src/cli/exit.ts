@@ -22,7 +22,7 @@ interface ExitCodes {
   /** Others have the lock. */
   readonly notAcquired: number
   readonly lost: number
-  /** The time of --max-hold is over: as timeout(1) ends. */
+  /** The time of --max-hold is over: the code of timeout(1). */
   readonly over: number
   readonly cannotRun: number
   readonly notFound: number
@@ -40,7 +40,7 @@ export const EXIT: ExitCodes = Object.freeze({
   notFound: 127,
 })
 
-/** As shells do: 128 and the number of the signal. */
+/** As in shells: 128 and the number of the signal. */
 export function signalExit(signal: NodeJS.Signals): number {
   return 128 + constants.signals[signal]
 }
@@ -52,14 +52,14 @@ export function errorExit(error: unknown): number {
   if (error instanceof StoreError || error instanceof MissingClientError || error instanceof OutcomeUnknownError) {
     return EXIT.unavailable
   }
-  // A server that torture and lab were to start: not installed, or it does not serve.
+  // torture or lab could not start a server: it is not installed, or it does not serve.
   if (error instanceof HoldfastError && error.code === 'HF_TESTBED') return EXIT.unavailable
   if (error instanceof AcquireTimeoutError) return EXIT.notAcquired
   if (error instanceof LockLostError) return EXIT.lost
   return EXIT.internal
 }
 
-/** The one line an error is told in. Causes are left to HOLDFAST_DEBUG. */
+/** The one line that people read of an error. Only HOLDFAST_DEBUG shows causes. */
 export function errorText(error: unknown): string {
   if (error instanceof HoldfastError) return error.message
   const text = error instanceof Error ? error.message : String(error)

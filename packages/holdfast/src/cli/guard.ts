@@ -20,7 +20,7 @@ export interface GuardListener {
 }
 
 const BURIAL_MS = 2_000
-/** How long the guardian may take to say that it has told the program to stop. */
+/** How long the guardian may take to report that it has told the program to stop. */
 const ANSWER_MS = 100
 
 export class Guard {
@@ -30,14 +30,14 @@ export class Guard {
   #settle: ((ending: Ending) => void) | null = null
   #start: Start | null = null
   #notice: Notice | null = null
-  /** Whether the program has been told to stop, by the guardian or by us. */
+  /** Whether the guardian or we have told the program to stop. */
   #isTold = false
   #isStopping = false
   readonly #timers: NodeJS.Timeout[] = []
 
-  /** Starts the guardian while `run` still waits for the lock: it is ready when the lock is there. */
+  /** Starts the guardian while `run` still waits for the lock: then it is ready when the lock is there. */
   constructor() {
-    // Its own session: Ctrl-C in the terminal reaches `run`, which decides, and not the guardian.
+    // In a session of its own: Ctrl-C in the terminal then reaches `run`, which decides, and not the guardian.
     this.#process = fork(fileURLToPath(programBeside(import.meta.url, 'guardian')), {
       stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
       detached: true,
@@ -48,7 +48,7 @@ export class Guard {
     this.#process.on('exit', () => this.#gone(null))
   }
 
-  /** The guardian lives as long as anything of the program does. */
+  /** The guardian lives as long as any process of the program. */
   get pid(): number | undefined {
     return this.#process.pid
   }
@@ -57,8 +57,7 @@ export class Guard {
   run(start: Start, listener: GuardListener): Promise<Ending> {
     this.#listener = listener
     this.#start = start
-    // The guardian's turn comes first. If it is stopped, nobody but us is left to end the program before the lease
-    // ends.
+    // The guardian acts first. If the guardian is stopped, only we can end the program before the lease ends.
     this.#notice = new Notice(start.leaseUntilMs, start.noticeMs / 2, (leftMs) => {
       listener.expiring()
       this.#stop(leftMs)
@@ -87,8 +86,8 @@ export class Guard {
   }
 
   /**
-   * The guardian does it; but it may be stopped itself (kill -STOP), and would leave the program to go on for as long
-   * as that lasts, beside the next holder. So what it does not do in time is done here.
+   * The guardian stops the program. But the guardian may be stopped itself (kill -STOP), and the program would go on
+   * all that time, beside the next holder. So whatever the guardian does not do in time is done here.
    */
   #stop(graceMs: number): void {
     if (this.#isStopping || this.#settle === null) return
@@ -101,7 +100,7 @@ export class Guard {
     const kill = (): void => {
       if (this.#pid !== null) signalGroup(this.#pid, 'SIGKILL')
     }
-    // A guardian that lives says how the program ended. One that does not must not start it later, either.
+    // A guardian that lives reports how the program ended. A guardian that does not must not start the program later.
     const giveUp = (): void => void this.#process.kill('SIGKILL')
     const endMs = Math.max(0, graceMs)
     this.#timers.push(
@@ -112,7 +111,7 @@ export class Guard {
   }
 
   #order(order: Order): void {
-    // What can't be delivered is told by 'exit', which ends the program as well.
+    // If an order can't be delivered, 'exit' follows, which ends the program as well.
     if (this.#process.connected) this.#process.send(order, () => undefined)
   }
 
@@ -135,7 +134,7 @@ export class Guard {
     }
   }
 
-  /** Without a guardian the program would survive the death of `run`: it is ended with it. */
+  /** Without a guardian the program would survive the death of `run`, so it ends with its guardian. */
   #gone(_error: Error | null): void {
     const pid = this.#pid
     if (pid === null || this.#settle === null) {

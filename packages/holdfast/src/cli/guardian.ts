@@ -1,7 +1,7 @@
 /**
- * The process between `holdfast run` and the program: it starts the program, and sees to it that the program does not
+ * The process between `holdfast run` and the program. It starts the program, and makes sure that the program does not
  * go on without the lock. `run` may be killed with -9 (the channel closes) or be stopped past its lease (the lease ends
- * unrenewed); in both cases nobody but another process can still act.
+ * unrenewed); in both cases only another process can still act.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { askToEnd, groupGone, signalGroup } from './group.ts'
@@ -33,7 +33,7 @@ class Guardian {
   }
 
   /**
-   * `run` is gone, and nobody renews the lease any more: the program has until its end, and no longer than the grace.
+   * `run` is gone, and nobody renews the lease any more. The program has until the end of the lease, at most the grace.
    */
   orphaned(): void {
     if (this.#child === null) process.exit(0)
@@ -43,12 +43,12 @@ class Guardian {
   #run(start: Start): void {
     this.#start = start
     if (bootMs() >= start.leaseUntilMs) {
-      // `run` or the guardian was paused between the grant and here, and the next holder may be at work by now.
+      // `run` or the guardian was paused between the grant and this line, and the next holder may be at work by now.
       this.#report({ kind: 'expiring' })
       this.#end({ kind: 'refused', code: 'ETIME' })
       return
     }
-    // A group of its own, so that all that the program starts can be stopped with it.
+    // A group of its own, so that the guardian can stop all that the program starts.
     const child = spawn(start.file, start.args, {
       stdio: 'inherit',
       detached: true,
@@ -61,7 +61,7 @@ class Guardian {
     if (child.pid === undefined) return
     this.#child = child
     this.#report({ kind: 'started', pid: child.pid })
-    // The program is told early enough to be gone when the lease ends: the next holder begins at that moment.
+    // Tell the program early enough to be gone when the lease ends, because the next holder begins at that moment.
     this.#notice = new Notice(start.leaseUntilMs, start.noticeMs, (leftMs) => {
       this.#report({ kind: 'expiring' })
       this.#stop(leftMs)
@@ -79,7 +79,7 @@ class Guardian {
   }
 
   async #exited(child: ChildProcess, code: number | null, signal: NodeJS.Signals | null): Promise<void> {
-    // The program has ended, but what it started may go on, and was to be stopped with it.
+    // The program has ended, but what it started may go on, and must stop as well.
     if (this.#stopping && child.pid !== undefined) {
       await groupGone(child.pid, (this.#start?.graceMs ?? 0) + BURIAL_MS)
     }
@@ -99,7 +99,7 @@ class Guardian {
 }
 
 process.title = 'holdfast-guardian'
-// A service manager tells every process of a service to end. The guardian's turn comes when the program has ended.
+// A service manager tells every process of a service to end. The guardian ends after the program.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => undefined)
 const guardian = new Guardian()
 process.on('message', (order: Order) => guardian.obey(order))

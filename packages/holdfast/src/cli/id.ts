@@ -32,7 +32,7 @@ Examples:
   holdfast id --segment invoices`
 
 const COUNT_MAX = 1_000_000
-/** Printed at a time. */
+/** Lines printed at a time. */
 const LINES = 1_000
 
 export async function execute(given: Given): Promise<number> {
@@ -45,7 +45,7 @@ export async function execute(given: Given): Promise<number> {
   const name = checkName('--name', given.values.get('name') ?? 'ids', 200)
   return withStore(given, async (hf) => {
     if (hf.traits.scope === 'process') {
-      throw new UsageError('this store is seen by one process only, so ids would repeat; use a sqlite: file')
+      throw new UsageError('only one process can see this store, so ids would repeat; use a sqlite: file')
     }
     if (segment === undefined) {
       const ids = hf.ids({ name })

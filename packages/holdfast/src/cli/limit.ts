@@ -53,7 +53,7 @@ export async function execute(given: Given): Promise<number> {
   if (isJson && given.program.length > 0) throw usage(syntax, "--json and a program can't be given together")
   const outcome = await withStore(given, async (hf) => {
     if (hf.traits.scope === 'process') {
-      throw new UsageError('this store is seen by one process only, so it limits nothing here; use a sqlite: file')
+      throw new UsageError('only one process can see this store, so it limits nothing here; use a sqlite: file')
     }
     return take(hf.limiter(name, options), key, cost, waitMs)
   })
@@ -74,7 +74,7 @@ async function take(limiter: Limiter, key: string, cost: number, waitMs: number)
     return await limiter.acquire(key, { cost, waitMs })
   } catch (error) {
     if (!(error instanceof AcquireTimeoutError)) throw error
-    // Says when: a look takes nothing.
+    // Look as well: only a look that takes nothing says when.
     const { resetMs, ...look } = await limiter.look(key)
     const retryAfterMs = Math.max(0, resetMs - ((limiter.burst - cost) * limiter.perMs) / limiter.limit)
     return { ...look, resetMs, allowed: false, retryAfterMs: look.shut ? look.retryAfterMs : retryAfterMs }

@@ -3,16 +3,16 @@ import type { LineView } from '../contract/driver.ts'
 import { StoreError } from '../contract/errors.ts'
 import type { Holdfast } from '../holdfast.ts'
 
-/** What was seen. During an outage: what was seen last. */
+/** What a look saw. During an outage: what the last look saw. */
 export interface LockLook {
   readonly lines: readonly LineView[]
-  /** When it was seen, by the clock of this machine. */
+  /** When that was, by the clock of this machine. */
   readonly seenMs: number
-  /** Why the store could not be asked this time; null: the store has answered. */
+  /** Why the store gave no answer this time; null: the store has answered. */
   readonly outage: StoreError | null
 }
 
-/** A look that takes long, among very many locks, leaves the store at least this many times as long alone. */
+/** If a look takes long, among very many locks, the store is left alone for at least this many times as long. */
 const REST = 4
 
 /** Ends when the signal aborts. The first look must succeed: a store that was never reached is an error. */
@@ -26,7 +26,7 @@ export async function* looks(
   while (!signal.aborted) {
     const began = performance.now()
     try {
-      // A store that does not answer must not keep anybody who wants to leave.
+      // A store that does not answer must not keep a user who wants to leave.
       const lines = await Promise.race([linesOf(hf, prefix), aborted(signal)])
       if (lines === null) return
       last = { lines, seenMs: Date.now(), outage: null }

@@ -6,7 +6,9 @@ import { titleOf } from './title.ts'
 const title = titleOf(process.argv.slice(2))
 if (title !== null) process.title = title
 
-/** On Node 22 the first use of its own SQLite warns. That is our choice, and not for people who run a command. */
+/**
+ * On Node 22 the first use of its own SQLite warns. Using it is our choice, so users of a command need not read that.
+ */
 const { emitWarning } = process
 process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
   const isOurs = rest[0] === 'ExperimentalWarning' && String(warning).startsWith('SQLite ')
@@ -16,7 +18,7 @@ process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
 // Only what is loaded from here on is kept.
 keepCompiled()
 
-// Exits by itself: what a store has left open must not keep a finished command alive.
+// Exits by itself: connections that a store has left open must not keep a finished command alive.
 void Promise.all([import('./dispatch.ts'), import('./line.ts')])
   .then(([{ dispatch }, { line }]) => dispatch(line, process.argv.slice(2)))
   .then((code) => process.exit(code))

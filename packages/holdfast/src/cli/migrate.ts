@@ -1,4 +1,4 @@
-/** `holdfast migrate`: makes the tables that a store on a SQL server needs, or shows how. */
+/** `holdfast migrate`: makes the tables that a store on a SQL server needs, or prints the SQL. */
 import { UsageError } from '../contract/errors.ts'
 import type { Given, Syntax } from './args.ts'
 import { EXIT } from './exit.ts'

@@ -1,8 +1,8 @@
 /** Finds what somebody meant to type. */
 
 /**
- * The candidate nearest to `word`, or null when none is near enough to be worth proposing: one slip in a short word,
- * two in a longer one. A guess that is wrong is worse than none. Dashes in front are no letters of the word.
+ * The candidate nearest to `word`, or null if none is near enough to propose: one slip in a short word, two in a longer
+ * word. A wrong guess is worse than none. Dashes in front are no letters of the word.
  */
 export function nearest(word: string, candidates: readonly string[]): string | null {
   let best: string | null = null

@@ -1,7 +1,7 @@
-/** Tells once when a lease that nobody extends has only so much left. Instants are those of `bootMs`. */
+/** Calls back once, when an unrenewed lease has only so much time left. Instants are those of `bootMs`. */
 import { bootMs } from './orders.ts'
 
-/** setTimeout fires at once for anything larger. */
+/** The longest timer: setTimeout fires at once for anything longer. */
 const TIMER_MS_MAX = 2 ** 31 - 1
 
 export class Notice {

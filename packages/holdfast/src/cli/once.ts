@@ -41,7 +41,7 @@ Exit code: the program's own, 0 when somebody else has run it, and
 Example, in a crontab:
   0 * * * *  holdfast once hourly-report --every 1h --store redis://locks:6379 -- ./report.sh`
 
-/** The program has ended with another code than 0: so it stands among the last runs. */
+/** The program has ended with another code than 0: the list of last runs shows that. */
 class ProgramFailed extends Error {}
 
 export async function execute(given: Given): Promise<number> {
@@ -71,14 +71,14 @@ export async function execute(given: Given): Promise<number> {
   })
 }
 
-/** The period that this moment is in. */
+/** The period that contains this moment. */
 function periodNow({ values }: Given, nowMs: number): { readonly dueMs: number; readonly untilMs: number } {
   const [every, cron, timeZone] = ['every', 'cron', 'time-zone'].map((name) => values.get(name))
   if ((every === undefined) === (cron === undefined)) {
     throw new UsageError('--every or --cron says how often, such as --every 1h; see holdfast once --help')
   }
   if (cron === undefined) {
-    if (timeZone !== undefined) throw new UsageError('--time-zone is for --cron, and there is none')
+    if (timeZone !== undefined) throw new UsageError('--time-zone needs --cron')
     const everyMs = checkEvery(parseDuration('--every', every as string))
     const dueMs = periodOf(everyMs, nowMs)
     return { dueMs, untilMs: dueMs + everyMs }

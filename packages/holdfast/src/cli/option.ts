@@ -1,12 +1,13 @@
-/** The options of a command: one table, which the parser, --help and the completions of shells read. */
+/** The options of a command: one table for the parser, for --help and for the completions of shells. */
 
 /** One option. */
 export interface Option {
   /**
-   * What follows it, as --help shows that: `30s`, `URL`; FILE and FOLDER are completed as such. '': nothing, a flag.
+   * The value that follows the option, as --help shows it: `30s`, `URL`. Shells complete FILE and FOLDER as such. '':
+   * the option is a flag, without a value.
    */
   readonly takes: string
-  /** What it does. Completions show it up to the first semicolon or colon. */
+  /** What the option does. Completions show the text up to the first semicolon or colon. */
   readonly says: string
 }
 
@@ -21,7 +22,7 @@ export function value(takes: string, says: string): Option {
   return { takes, says }
 }
 
-/** Whether something must follow it. */
+/** Whether a value must follow the option. */
 export function takesValue(option: Option | 'flag' | 'value'): boolean {
   return typeof option === 'string' ? option === 'value' : option.takes !== ''
 }
@@ -34,7 +35,7 @@ export function phrase(option: Option | 'flag' | 'value'): string {
 const INDENT = 18
 const COLUMNS = 100
 
-/** The part of --help that explains them. */
+/** The part of --help that explains the options. */
 export function optionsHelp(options: Options): string {
   return Object.entries(options)
     .flatMap(([name, option]) => (typeof option === 'string' ? [] : [explain(name, option)]))
@@ -55,7 +56,7 @@ function explain(name: string, { takes, says }: Option): string {
   return [...lines, line.trimEnd()].join('\n')
 }
 
-/** Which store: an option of every command that works on locks. */
+/** Which store: every command that works on locks has this option. */
 export const STORE: Option = value(
   'URL',
   `where the locks are kept; else $HOLDFAST_STORE, else a SQLite file of this user: \

@@ -14,7 +14,7 @@ export interface Start {
   /** Added to the guardian's own environment, which is that of `run`. */
   readonly env: Readonly<Record<string, string>>
   readonly leaseUntilMs: number
-  /** How long before the end of an unrenewed lease the program is told to stop. */
+  /** How long before the end of an unrenewed lease the guardian tells the program to stop. */
   readonly noticeMs: number
   /** How long a program that was told to stop may take until it is killed. */
   readonly graceMs: number
@@ -25,9 +25,9 @@ export type Report =
   | { readonly kind: 'started'; readonly pid: number }
   /** The program could not be started. */
   | { readonly kind: 'refused'; readonly code: string }
-  /** The lease is about to end unrenewed, so the program is being stopped. */
+  /** The lease is about to end unrenewed, so the guardian is stopping the program. */
   | { readonly kind: 'expiring' }
-  /** The program has been told to stop. */
+  /** The guardian has told the program to stop. */
   | { readonly kind: 'stopping' }
   | { readonly kind: 'ended'; readonly code: number | null; readonly signal: NodeJS.Signals | null }
 

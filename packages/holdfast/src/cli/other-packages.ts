@@ -1,4 +1,4 @@
-/** Commands of packages beside this one (holdfast-lab, holdfast-console): loaded if the package is installed. */
+/** Commands of packages beside this one (holdfast-lab, holdfast-console), loaded if the package is installed. */
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -6,7 +6,7 @@ import { UsageError } from '../contract/errors.ts'
 import type { Command } from './command.ts'
 
 export async function commandOf(name: 'holdfast-lab' | 'holdfast-console', command: string): Promise<Command> {
-  // Beside this package; else, for a holdfast that is installed globally, in the project where it is called.
+  // Look beside this package first. A holdfast that is installed globally also looks in the project where it is called.
   for (const from of [import.meta.url, pathToFileURL(join(process.cwd(), 'package.json')).href]) {
     const file = resolved(from, `${name}/${command}`)
     if (file !== null) return (await import(pathToFileURL(file).href)) as Command

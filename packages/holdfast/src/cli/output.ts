@@ -1,5 +1,5 @@
 /**
- * Writes to the terminal. Synchronously and by file descriptor: `process.stdout` would make a shared pipe non-blocking,
+ * Writes to the terminal, synchronously and by file descriptor. `process.stdout` would make a shared pipe non-blocking,
  * and the program that `run` starts on the same pipe would then fail with EAGAIN.
  */
 import { writeSync } from 'node:fs'
@@ -13,8 +13,8 @@ export function print(text: string): void {
 }
 
 /**
- * Without what a terminal obeys, but for line breaks and our own bold letters. Whoever prints a name that other people
- * chose has it escaped before; this holds also where somebody forgets, and in JSON, which leaves U+007F to U+009F as
+ * Removes what a terminal obeys, except for line breaks and our own bold letters. Code that prints a name chosen by
+ * other people escapes it before. This also helps where code forgets to, and in JSON, which leaves U+007F to U+009F as
  * they are: U+009B begins a sequence as ESC [ does.
  */
 export function harmless(text: string): string {
@@ -29,7 +29,7 @@ export function complain(text: string): void {
   write(2, `holdfast: ${printable(text.replace(/\s*\n\s*/g, ' '))}\n`)
 }
 
-/** On stderr, as it is: for what is redrawn in place. */
+/** On stderr, as it is: for text that is redrawn in place. */
 export function tell(text: string): void {
   write(2, text)
 }
@@ -39,7 +39,7 @@ export function draw(text: string): void {
   write(1, text)
 }
 
-/** What HOLDFAST_DEBUG asks for: where an error came from. */
+/** For HOLDFAST_DEBUG: where an error came from. */
 export function debug(error: unknown): void {
   if ((process.env.HOLDFAST_DEBUG ?? '') === '') return
   write(2, `${harmless((error instanceof Error ? error.stack : undefined) ?? String(error))}\n`)
@@ -57,7 +57,7 @@ function write(fd: number, text: string): void {
       bytes = bytes.subarray(writeSync(fd, bytes))
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
-      // The reader has gone, as `head` does: there is nobody left to tell.
+      // The reader has gone, as `head` does: nobody is left to tell.
       if (code === 'EPIPE') return
       // Another process has made the pipe non-blocking, and it is full.
       if (code !== 'EAGAIN') throw error

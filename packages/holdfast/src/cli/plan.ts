@@ -1,4 +1,4 @@
-/** What `holdfast run` is asked for on the command line. */
+/** The arguments of `holdfast run`. */
 import { type Given, refuseBoth, type Syntax, usage } from './args.ts'
 import type { Claim } from './claim.ts'
 import { flag, optionsHelp, value } from './option.ts'
@@ -41,7 +41,7 @@ export interface Plan extends Task {
   readonly claim: Claim
 }
 
-/** Refuses what is wrong, before anything is started. */
+/** Refuses wrong arguments before anything is started. */
 export function readPlan(given: Given): Plan {
   refuseBoth(syntax, given, 'shared', 'permits')
   return { ...readTask(syntax, given), claim: readClaim(given) }

@@ -1,9 +1,11 @@
-/** Tells soon that nobody listens where a store should be: a driver goes on trying for seconds. */
+/** Reports soon that no server listens where a store should be, because a driver goes on trying for seconds. */
 import { StoreUnreachableError } from '../contract/errors.ts'
 
-/** A store that has answered by then is not asked. */
+/** If the store has answered by then, no address is tried. */
 const PATIENCE_MS = 300
-/** How long an address may take to refuse; one that says nothing is left to the driver, which has more patience. */
+/**
+ * How long an address may take to refuse. An address that does not answer is left to the driver, which waits longer.
+ */
 const ANSWER_MS = 500
 
 const PORTS: Readonly<Record<string, number>> = {
@@ -23,7 +25,7 @@ interface Address {
   readonly port: number
 }
 
-/** The servers that a URL names; none for a store that is no server, or that is reached in another way. */
+/** The servers that a URL names; none for a store without a server, or a store that is reached in another way. */
 export function addressesOf(store: string): Address[] {
   const match = /^([a-z+]+):\/\/(?:[^/?#]*@)?([^/?#]*)/i.exec(store)
   const scheme = (match?.[1] ?? '').toLowerCase()
@@ -56,7 +58,7 @@ export async function orRefused<T>(store: string, work: (signal: AbortSignal) =>
   try {
     return await Promise.race([done, refused])
   } catch (error) {
-    // The work ends by itself, later; what comes of that interests nobody any more.
+    // The work ends later, and its outcome interests nobody any more.
     done.catch(ignore)
     throw error
   } finally {
@@ -66,7 +68,7 @@ export async function orRefused<T>(store: string, work: (signal: AbortSignal) =>
 
 function ignore(): void {}
 
-/** Why none of them can be reached; null: at least one of them may be. */
+/** Why none of the servers can be reached; null: at least one may be reachable. */
 async function refusals(addresses: readonly Address[]): Promise<string | null> {
   const { connect } = await import('node:net')
   const answers = await Promise.all(
@@ -87,7 +89,7 @@ async function refusals(addresses: readonly Address[]): Promise<string | null> {
   return answers.includes(null) ? null : answers.join('; ')
 }
 
-/** A name with several addresses fails with all of them, and without a message. */
+/** If a name has several addresses, the error is one for all of them, without a message. */
 function reason(error: Error, host: string, port: number): string {
   return error.message === '' ? `connect ${(error as NodeJS.ErrnoException).code} ${host}:${port}` : error.message
 }

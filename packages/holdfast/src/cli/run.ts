@@ -12,7 +12,7 @@ export { help, syntax } from './plan.ts'
 export function execute(given: Given): Promise<number> {
   const plan = readPlan(given)
   return Stage.use(plan, async (stage) => {
-    // Started while the lock is waited for: it is ready when the lock is there.
+    // Start the guardian while we wait for the lock: then it is ready when the lock is there.
     const guard = new Guard()
     try {
       const hf = await stage.open()

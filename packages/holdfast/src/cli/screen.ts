@@ -1,6 +1,6 @@
 /**
- * The terminal as one page that is redrawn in place. Whatever ends the command, the terminal is left as it was found:
- * its text, its cursor, and how it reads keys. Only `kill -9` leaves it to `reset`.
+ * The terminal as one page that is redrawn in place. Whatever ends the command, the terminal is left as we found it:
+ * its text, its cursor, and how it reads keys. Only after `kill -9` must the user call `reset`.
  */
 import { isatty } from 'node:tty'
 import { draw } from './output.ts'
@@ -45,7 +45,7 @@ export function hasScreen(): boolean {
 /** A sequence that begins with Escape, or any one character. */
 const TOKEN = new RegExp(`${ESCAPE}(?:\\[[\\d;]*[ -/]*[@-~]|O.)|[^]`, 'gu')
 
-/** What was typed, as keys; several may come at once, and a sequence that is not known is dropped. */
+/** What the user typed, as keys. Several keys may come at once; an unknown sequence is dropped. */
 export function keysIn(text: string): Key[] {
   const tokens = text.match(TOKEN) ?? []
   return tokens.flatMap((token) => {
@@ -60,7 +60,7 @@ export class Screen {
   #isOpen = false
   #shown = ''
 
-  /** Takes the terminal, and tells of keys and of a new size ('resize'). */
+  /** Takes the terminal, and calls back for each key and for a new size ('resize'). */
   constructor(onKey: (key: Key) => void) {
     this.#onKey = onKey
     process.on('exit', this.#leave)
@@ -73,7 +73,7 @@ export class Screen {
     return { columns: process.stdout.columns || 80, rows: process.stdout.rows || 24 }
   }
 
-  /** Shows these rows, which must fit. What has not changed is not written. */
+  /** Shows these rows, which must fit. Unchanged rows are not written again. */
   show(rows: readonly string[]): void {
     const page = `\u001b[H${rows.map((row) => `${row}\u001b[K`).join('\r\n')}\u001b[J`
     if (!this.#isOpen || page === this.#shown) return
@@ -101,7 +101,7 @@ export class Screen {
     draw(ENTER)
     if (!process.stdin.isTTY) return
     process.stdin.setRawMode(true)
-    // It was paused when the terminal was left, by Ctrl-Z.
+    // The input was paused when Ctrl-Z left the terminal.
     process.stdin.setEncoding('utf8').on('data', this.#typed).resume()
   }
 

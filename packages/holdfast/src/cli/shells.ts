@@ -18,7 +18,7 @@ const GLOBAL = ['help', '--help', '--version']
 const namesOf = (commands: readonly Completable[]): string => commands.map(({ name }) => name).join(' ')
 const optionsOf = ({ options }: Syntax): string[] => [...Object.keys(options), 'help'].map((name) => `--${name}`)
 
-/** The options that something must follow; `files`: those that a file or folder follows. */
+/** The options that need a value; `files`: those whose value is a file or folder. */
 function valuesOf({ options }: Syntax): { readonly values: string[]; readonly files: string[] } {
   const values = Object.entries(options).filter(([, option]) => takesValue(option))
   const files = values.filter(([, option]) => typeof option !== 'string' && /^(FILE|FOLDER)$/.test(option.takes))
@@ -84,7 +84,7 @@ function zsh(commands: readonly Completable[]): string {
       return values.includes(`--${option}`) ? `--${option}[${said}]${what}` : `--${option}[${said}]`
     })
     const words = wordsOf(syntax).join(' ')
-    // A word with a dash is an option, and never an operand that nobody can complete.
+    // A word with a dash is an option, and never an operand, which no shell can complete.
     const operands = words === '' ? syntax.operands.map(() => `::operand:_guard '^-*' operand`) : [`:what:(${words})`]
     const all = [...options, '--help[explains the command]', ...operands].map(quoted)
     return `    ${name}) _arguments ${all.join(' ')} ;;`

@@ -41,7 +41,7 @@ export function execute(given: Given): Promise<number> {
   })
 }
 
-/** A line that nobody stands in does not exist in the store; its capacity is not decided yet, shown as 0. */
+/** If nobody stands in a line, the store does not have it. Its capacity is not decided yet, and shown as 0. */
 export async function findLine(hf: Holdfast, name: string): Promise<LineView> {
   for await (const line of hf.list({ prefix: name })) if (line.name === name) return line
   return { name, capacity: 0, holders: [], waiters: [] }

@@ -1,8 +1,8 @@
-/** Signals sent to `run` or `elect`: while no program runs they end the wait, else they are the program's. */
+/** Signals sent to `run` or `elect`. While no program runs they end the wait; otherwise they go to the program. */
 import { signalGroup } from './group.ts'
 
 const ENDING = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const
-/** Meant for the program, and without meaning for `run`. */
+/** Signals meant for the program, which mean nothing to `run`. */
 const PASSED = ['SIGUSR1', 'SIGUSR2', 'SIGWINCH'] as const
 
 /** The reason of the abort when a signal ends the wait for the lock. */
@@ -18,7 +18,7 @@ export class Interrupted extends Error {
 
 export class Signals {
   readonly #controller = new AbortController()
-  /** Those that came while the program was being started. */
+  /** Signals that came while the program was being started. */
   readonly #early: NodeJS.Signals[] = []
   #pid: number | null = null
   #starting = false
@@ -34,12 +34,12 @@ export class Signals {
     return this.#controller.signal
   }
 
-  /** Whether somebody has ever asked for the end: of the wait, or of the program. */
+  /** Whether a signal has ever asked us to end the wait or the program. */
   get hasEnding(): boolean {
     return this.#hasEnding
   }
 
-  /** From now on signals are the program's. */
+  /** From now on signals go to the program. */
   passOn(): void {
     this.#starting = true
     if (this.#passes) return
@@ -53,7 +53,7 @@ export class Signals {
     for (const signal of this.#early.splice(0)) this.#passOn(pid, signal)
   }
 
-  /** The program has ended: signals are ours again. */
+  /** The program has ended: from now on signals are ours again. */
   detach(): void {
     this.#pid = null
     this.#starting = false
@@ -66,7 +66,7 @@ export class Signals {
     if (this.#pid !== null) this.#passOn(this.#pid, signal)
     else if (this.#starting) this.#early.push(signal)
     else if (isEnding) this.#controller.abort(new Interrupted(signal))
-    // Ctrl-Z between two programs: as if nobody listened.
+    // Ctrl-Z while no program runs: stop as if there were no listener.
     else if (signal === 'SIGTSTP') process.kill(process.pid, 'SIGSTOP')
   }
 
@@ -76,8 +76,8 @@ export class Signals {
   }
 
   /**
-   * Ctrl-Z: the program stops, then `run` does. A group without a terminal ignores TSTP by default, hence STOP. Nobody
-   * renews the lease meanwhile: unless continued in time, the program is stopped for good, by its guardian.
+   * Ctrl-Z: first the program stops, then `run`. A group without a terminal ignores TSTP by default, hence STOP. Nobody
+   * renews the lease meanwhile. If nobody continues the program in time, its guardian kills it.
    */
   #suspend(pid: number): void {
     signalGroup(pid, 'SIGTSTP')

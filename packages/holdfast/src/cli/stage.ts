@@ -11,7 +11,7 @@ import { Interrupted, Signals } from './signals.ts'
 import type { Task } from './task.ts'
 import { WaitNotice } from './waiting.ts'
 
-/** How long the store may take to hear that the lock is free; it learns it from the lease otherwise. */
+/** How long we try to tell the store that the lock is free; after that, others wait for the end of the lease. */
 const FAREWELL_MS = 5_000
 
 export class Stage {
@@ -24,7 +24,7 @@ export class Stage {
     this.#task = task
   }
 
-  /** Does the work of a command, and answers its exit code; 128+n when a signal ended the wait. */
+  /** Does the work of a command, and returns its exit code; 128+n if a signal ended the wait. */
   static async use(task: Task, work: (stage: Stage) => Promise<number>): Promise<number> {
     if (process.platform === 'win32') {
       throw new UsageError(
@@ -49,18 +49,18 @@ export class Stage {
     const [{ openDriver }, { makeInstance }] = await Promise.all([import('../open.ts'), import('../holdfast.ts')])
     const { store, ttlMs, label } = this.#task
     const { driver, options } = await orRefused(store, () =>
-      // `supervise` sees to the longest hold.
+      // `supervise` looks after --max-hold.
       openDriver(store, { ttlMs, label, maxHoldMs: Number.POSITIVE_INFINITY }),
     )
     this.#driver = driver
     this.#hf = makeInstance(driver, options)
     if (this.#hf.traits.scope === 'process') {
-      throw new UsageError('this store is seen by one process only, so it locks nothing here; use a sqlite: file')
+      throw new UsageError('only one process can see this store, so it locks nothing here; use a sqlite: file')
     }
     return this.#hf
   }
 
-  /** Waits for the lock; tells people whom for, and when the store can't be reached. */
+  /** Waits for the lock, and tells people whom it waits for and when the store can't be reached. */
   async wait(acquire: (signal: AbortSignal) => Promise<Held>): Promise<Held> {
     const hf = this.#hf as Holdfast
     const { name, store, quiet } = this.#task
@@ -72,12 +72,15 @@ export class Stage {
     }
   }
 
-  /** On stores that can tell that a process has died: makes our place live while another process does, too. */
+  /** For stores that can see that a process has died: our place stays alive as long as the given process lives, too. */
   async tie(pid: number, options?: { readonly group?: boolean }): Promise<void> {
     await this.#driver?.alsoAlive?.(this.#task.name, pid, options)
   }
 
-  /** Releases. The program's result is what counts: a store that can't be told any more only costs others the lease. */
+  /**
+   * Releases the lock. The result of the program counts more than ours: if the store does not answer, others only wait
+   * for the end of the lease.
+   */
   async #farewell(): Promise<void> {
     if (this.#hf === null) return
     let timer: NodeJS.Timeout | undefined

@@ -5,18 +5,18 @@ import type { Holdfast } from '../holdfast.ts'
 import type { Given } from './args.ts'
 import { orRefused } from './refused.ts'
 
-/** What was asked for, else what the environment says, else a file of this user. */
+/** The option --store, else the environment, else a file of this user. */
 export function storeUrl(given: Given, env: NodeJS.ProcessEnv = process.env): string {
   const asked = given.values.get('store') ?? env.HOLDFAST_STORE ?? ''
   return asked === '' ? `sqlite:${inUrl(defaultPath(env))}` : asked
 }
 
-/** A path as it stands in a URL: what would begin an escape, a query or a fragment is escaped. */
+/** A path as it stands in a URL: characters that would begin an escape, a query or a fragment are escaped. */
 function inUrl(path: string): string {
   return path.replace(/[%?#]/g, encodeURIComponent)
 }
 
-/** The URL as it may be handed on to a program: without any password, and right from any folder. */
+/** The URL in the form in which a program may get it: without any password, and right from any folder. */
 export function publicUrl(url: string, cwd: string = process.cwd()): string {
   const [start = '', query] = url.split(/\?(.*)/s)
   const shown = (query ?? '').split('&').flatMap((item) => {
@@ -40,13 +40,13 @@ function decode(text: string): string {
   return new URLSearchParams(`a=${text}`).get('a') ?? ''
 }
 
-/** What the URL itself says of an option; null: nothing. */
+/** The value that the URL itself gives an option; null: none. */
 export function urlOption(url: string, name: string): string | null {
   const query = url.indexOf('?')
   return query < 0 ? null : new URLSearchParams(url.slice(query)).get(name)
 }
 
-/** Opens the store for one look or deed, and closes it whatever comes of that. */
+/** Opens the store for one look or deed, and closes it whether that succeeds or fails. */
 export async function withStore<T>(given: Given, fn: (hf: Holdfast) => Promise<T>): Promise<T> {
   const { holdfast } = await import('../open.ts')
   const url = storeUrl(given)

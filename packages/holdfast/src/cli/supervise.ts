@@ -1,4 +1,4 @@
-/** Runs a program under a hold, and stops it with the hold. */
+/** Runs a program under a hold, and stops the program when the hold ends. */
 import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { Held } from '../hold/held.ts'
@@ -12,9 +12,11 @@ import type { Stage } from './stage.ts'
 import { publicUrl } from './store.ts'
 import type { Task } from './task.ts'
 
-/** How it ended. */
+/** How the program ended. */
 export interface End {
-  /** Why the program had to stop: a loss, or its time was over. Null: it ended by itself, and `exit` is its own. */
+  /**
+   * Why the program had to stop: a loss, or --max-hold. null: the program ended by itself, and `exit` is its own code.
+   */
   readonly why: string | null
   readonly exit: number
   /** What became of the program, for people. */
@@ -22,8 +24,9 @@ export interface End {
 }
 
 export async function supervise(task: Task, held: Held, guard: Guard, stage: Stage): Promise<End> {
-  // The guardian lives as long as anything of the program does. Tied before the program is started: we are killed right
-  // after the start; our place would count as dead; the next would be served while the program goes on.
+  // The guardian lives as long as any process of the program. Tie our place to the guardian before the program starts.
+  // Otherwise: we are killed right after the start; our place counts as dead; the next waiter is served while the
+  // program goes on.
   if (guard.pid !== undefined) await stage.tie(guard.pid, { group: false })
   // A signal that came together with the grant still ends the wait.
   stage.signals.interrupt.throwIfAborted()
@@ -35,14 +38,15 @@ export async function supervise(task: Task, held: Held, guard: Guard, stage: Sta
     loss ??= held.signal.reason instanceof Error ? held.signal.reason.message : 'the lock was lost'
     guard.stop()
   })
-  // A little early: at the end of the lease the next holder begins, and the program must be gone, not just be sent a
-  // KILL.
+  // A little early: at the end of the lease the next holder begins, and by then the program must be gone, not only have
+  // got a KILL.
   const leaseUntilMs = (): number => bootMs() + held.remainingMs - task.ttlMs / 20
   const reporting = setInterval(() => {
-    // 0 means that the store is being asked, or that the lock is lost, which is told otherwise.
+    // 0 means that the store is being asked, or that the lock is lost, which is reported elsewhere.
     if (held.remainingMs > 0) guard.extend(leaseUntilMs())
   }, task.ttlMs / 10)
-  // Not `maxHoldMs` of the lock, which gives it up at that moment: here the lock is held until the program has stopped.
+  // Not `maxHoldMs` of the lock, which would give the lock up at that moment. Here we hold the lock until the program
+  // has stopped.
   const over = after(task.maxHoldMs, () => {
     isOver = true
     guard.stop()
@@ -61,7 +65,7 @@ export async function supervise(task: Task, held: Held, guard: Guard, stage: Sta
       {
         started(pid) {
           stage.signals.attach(pid)
-          // And the program itself, in case that the guardian is killed as well.
+          // Tie the place to the program, too, in case the guardian is killed as well.
           stage.tie(pid).catch(debug)
         },
         expiring() {
@@ -90,7 +94,7 @@ function endingExit(task: Task, ending: Ending): number {
     return ending.signal === null ? (ending.code ?? EXIT.internal) : signalExit(ending.signal)
   }
   if (ending.kind === 'refused') {
-    // ENOENT is also said of a script whose interpreter is missing: that one was found, and can't be run.
+    // ENOENT also comes for a script whose interpreter is missing: that script was found, and can't be run.
     const isMissing = ending.code === 'ENOENT' && !(task.file.includes('/') && existsSync(task.file))
     complain(`${isMissing ? 'there is no program' : "can't run"} ${JSON.stringify(task.file)}: ${ending.code}`)
     return isMissing ? EXIT.notFound : EXIT.cannotRun
@@ -106,7 +110,7 @@ function fateOf(task: Task, ending: Ending): string {
   return `${basename(task.file)} ${end}`
 }
 
-/** What the program needs to act in the name of the hold: with token and place it can show a guard the proof. */
+/** What the program needs to act in the name of the hold: with token and place it can prove the hold to a guard. */
 function environment(task: Task, held: Held): Record<string, string> {
   const credential = credentialOf(held)
   const isFenced = credential?.mode === 'exclusive' && credential.fenced

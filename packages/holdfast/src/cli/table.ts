@@ -18,7 +18,7 @@ export function table(columns: readonly Column[], rows: readonly (readonly strin
   return [styled ? `\u001b[1m${head}\u001b[22m` : head, ...cells.map(lay)].join('\n')
 }
 
-/** Names come from other people's programs: one with an escape sequence in it must not reach the terminal as such. */
+/** Names come from other people's programs: an escape sequence in a name must not reach the terminal as such. */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`)
 }
@@ -30,7 +30,7 @@ export function width(text: string): number {
   return columns
 }
 
-/** The text cut to so many columns, with a mark where it was cut. */
+/** The text cut to so many columns, with a mark at the cut. */
 export function clip(text: string, columns: number): string {
   if (width(text) <= columns) return text
   let shown = ''

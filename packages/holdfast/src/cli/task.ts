@@ -1,4 +1,4 @@
-/** A program that runs under a hold, as `run` and `elect` are asked for it. */
+/** A program that runs under a hold, as the arguments of `run` and `elect` describe it. */
 import { basename } from 'node:path'
 import { checkName, checkText, checkWhole } from '../contract/check.ts'
 import { type Given, refuseBoth, type Syntax, usage } from './args.ts'
@@ -16,9 +16,9 @@ export interface Task {
   /** How long the program may have the lock; Infinity: as long as it likes. */
   readonly maxHoldMs: number
   readonly graceMs: number
-  /** The exit code when others have the lock. */
+  /** The exit code if others have the lock. */
   readonly busyExit: number
-  /** Whether to say nothing of the wait, and of one in vain. */
+  /** Whether to say nothing of the wait, even if it was in vain. */
   readonly quiet: boolean
   readonly file: string
   readonly args: readonly string[]
@@ -39,10 +39,10 @@ export const TASK_OPTIONS: Readonly<Record<string, Option>> = {
 
 const TTL_MS = 30_000
 const GRACE_MS = 5_000
-/** What a timer can wait for is a little more: 24 days. */
+/** A timer can wait a little longer than this: 24 days. */
 const MAX_HOLD_MS_MAX = 2_073_600_000
 
-/** Refuses what is wrong, before anything is started. */
+/** Refuses wrong arguments before anything is started. */
 export function readTask(syntax: Syntax, given: Given): Task {
   refuseBoth(syntax, given, 'wait', 'no-wait')
   const time = (option: string, otherwise: number): number => {
@@ -52,7 +52,7 @@ export function readTask(syntax: Syntax, given: Given): Task {
   const [file = '', ...args] = given.program
   if (file === '') throw usage(syntax, 'the program to run is empty')
   const store = storeUrl(given)
-  // What is said of the lease in the URL counts, unless the command line says otherwise.
+  // The lease in the URL counts, unless the command line gives another.
   const ttlMs = time('ttl', Number(urlOption(store, 'ttlMs') ?? TTL_MS))
   return {
     name: checkName('NAME', given.operands[0]),
@@ -69,7 +69,7 @@ export function readTask(syntax: Syntax, given: Given): Task {
   }
 }
 
-/** Shown to people by `ls`. Arguments are left out: they may hold a password. */
+/** Shown to people by `ls`. The arguments of the program are left out: they may hold a password. */
 function label(file: string): string {
   const name = basename(file)
   return Buffer.byteLength(name) <= 200 ? name : name.slice(0, 50)

@@ -1,10 +1,10 @@
-/** Locks, their holders and waiters as the command line shows them. */
+/** Shows locks, their holders and waiters on the command line. */
 import type { LineView, PlaceView } from '../contract/driver.ts'
 import type { JobRun } from '../kit/once/job.ts'
 import { formatDuration } from './duration.ts'
 import { type Column, table } from './table.ts'
 
-/** A reader weighs 1 of these, a writer all; see locks/rw-lock.ts. */
+/** A reader weighs 1 of these, a writer weighs all; see locks/rw-lock.ts. */
 const READERS_MAX = 1_000_000
 
 /** One JSON object on one line. Tokens are decimal strings: as numbers they would be rounded above 2^53. */
@@ -51,7 +51,7 @@ export function placeTable(line: LineView, styled: boolean): string {
     { title: 'SINCE', align: 'right' },
     { title: 'LEASE LEFT', align: 'right' },
     { title: 'TOKEN', align: 'right' },
-    // Only candidates of an election have one.
+    // Only candidates of an election have a value.
     ...(hasValues ? [{ title: 'VALUE' }] : []),
   ]
   const row = (state: string, place: PlaceView): string[] => [
@@ -74,7 +74,7 @@ export function placeTable(line: LineView, styled: boolean): string {
   )
 }
 
-/** Which primitive makes lines of this capacity. */
+/** The primitive that makes lines of this capacity. */
 export function kind(capacity: number): string {
   if (capacity === 1) return 'mutex'
   return capacity === READERS_MAX ? 'read-write' : `${capacity} permits`
@@ -90,13 +90,13 @@ export function who(place: Pick<PlaceView, 'host' | 'pid' | 'label'>): string {
   return place.label === '' ? process : `${place.label} (${process})`
 }
 
-/** The first holder, and how many more there are; null: nobody. */
+/** The first holder, and how many more there are; null: nobody holds the lock. */
 export function heldBy({ holders: [first, ...others] }: LineView): string | null {
   if (first === undefined) return null
   return others.length === 0 ? who(first) : `${who(first)} and ${others.length} more`
 }
 
-/** What another program has written need not be a time. */
+/** Another program may have written something that is no time. */
 export function isoOf(ms: number): string {
   const date = new Date(ms)
   return Number.isNaN(date.getTime()) ? '?' : date.toISOString()

@@ -1,4 +1,4 @@
-/** Tells people whom a command waits for: in place on a terminal, else in one line. */
+/** Tells people whom a command waits for: in place on a terminal, else on one line. */
 import { hostname } from 'node:os'
 import { isatty } from 'node:tty'
 import type { LineView } from '../contract/driver.ts'
@@ -10,10 +10,10 @@ import { findLine } from './show.ts'
 import { clip, printable } from './table.ts'
 import { heldBy } from './view.ts'
 
-/** A wait that is shorter needs no explanation. */
+/** A shorter wait needs no explanation. */
 const PATIENCE_MS = 1_000
 const EVERY_MS = 2_000
-/** A look that takes long, among many locks or on a slow store, is taken more rarely. */
+/** If a look takes long, among many locks or on a slow store, look less often. */
 const REST = 20
 
 export class WaitNotice {
@@ -29,7 +29,7 @@ export class WaitNotice {
     this.#timer = setTimeout(() => void this.#look(), PATIENCE_MS)
   }
 
-  /** The wait is over: nothing of it is left on a terminal. */
+  /** The wait is over: a terminal shows nothing of it any more. */
   end(): void {
     this.#hasEnded = true
     clearTimeout(this.#timer)
@@ -63,7 +63,9 @@ function isInPlace(): boolean {
   return isatty(2) && process.env.TERM !== 'dumb'
 }
 
-/** The position in the queue, since when the lock is held, and by whom; the names come last, since they may be long. */
+/**
+ * The position in the queue, how long the lock has been held, and by whom. Names come last, because they may be long.
+ */
 export function waitText(line: LineView, host: string, pid: number): string {
   const at = line.waiters.findIndex((place) => place.host === host && place.pid === pid)
   const position = at < 0 ? '' : `, position ${at + 1} of ${line.waiters.length}`

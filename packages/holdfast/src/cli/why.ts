@@ -1,4 +1,4 @@
-/** `holdfast why`: who holds a lock, who waits for whom and how long, and what processes reported of it. */
+/** `holdfast why`: who holds a lock, who waits for whom and how long, and what processes reported about it. */
 import { writeFileSync } from 'node:fs'
 import { checkName } from '../contract/check.ts'
 import type { PlaceView } from '../contract/driver.ts'
@@ -54,7 +54,7 @@ export function execute(given: Given): Promise<number> {
   })
 }
 
-/** What all processes report now; empty where the store has no cells. */
+/** What all processes report now; empty if the store has no cells. */
 async function readReports(hf: Holdfast): Promise<Report[]> {
   try {
     const { value } = await hf.cell<Record<string, Reporter>>(REPORTS_KEY).read()
@@ -67,7 +67,9 @@ async function readReports(hf: Holdfast): Promise<Report[]> {
   }
 }
 
-/** Whatever uses the store may have written it: what does not look like a report is none. */
+/**
+ * Any user of the store may have written the value: if it does not look like a report, it does not count as a report.
+ */
 function isReport(value: unknown): value is Report {
   if (!isRecord(value)) return false
   return [value.waits, value.holds, value.recent].every((list) => Array.isArray(list) && list.every(isRecord))
@@ -102,7 +104,7 @@ function standing(name: string, holders: readonly PlaceView[], waiters: readonly
 
 function lately(reports: readonly Report[]): string[] {
   const all = reports.flatMap((report) => report.recent.map((event) => ({ ...event, from: printable(who(report)) })))
-  if (all.length === 0) return ['', 'no process reports of it (holdfast(url, { report: true }) does)']
+  if (all.length === 0) return ['', 'no process reports about it (holdfast(url, { report: true }) does)']
   const lines = all
     .toSorted((a, b) => a.atMs - b.atMs)
     .slice(-20)

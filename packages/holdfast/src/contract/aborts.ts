@@ -1,4 +1,7 @@
-/** Many may wait by one signal: they share one listener, since Node warns of a leak from the eleventh on. */
+/**
+ * Lets many waiters use one AbortSignal. They share one listener, because Node warns of a leak from the eleventh
+ * listener on.
+ */
 
 interface Shared {
   readonly fns: Set<() => void>
@@ -7,7 +10,7 @@ interface Shared {
 
 const shared = new WeakMap<AbortSignal, Shared>()
 
-/** Calls `fn` when the signal aborts, which it has not yet. Returns what ends that. */
+/** Calls `fn` when the signal aborts. The signal must not have aborted yet. Call the result to stop listening. */
 export function onAbort(signal: AbortSignal, fn: () => void): () => void {
   const { fns, heard } = shared.get(signal) ?? listen(signal)
   fns.add(fn)

@@ -1,29 +1,29 @@
 /**
- * The generic cell rate algorithm as a bucket that drains, in whole numbers: what a store without scripts computes for
- * itself.
+ * A rate limit in whole numbers: the generic cell rate algorithm, as a bucket that drains. Stores without scripts
+ * compute it here.
  */
 import type { Demand, Taken } from './driver.ts'
 
-/** What is kept of a bucket; times in microseconds of the store's clock. */
+/** What a store keeps of a bucket. Times are microseconds of the store's clock. */
 export interface Bucket {
-  /** What has been taken and has not yet drained, in units. */
+  /** What callers have taken and what has not drained yet, in units. */
   readonly level: number
   readonly atUs: number
-  /** How many were refused since it was last empty. */
+  /** How many requests were refused since the bucket was last empty. */
   readonly refused: number
-  /** 0 when it is not shut. */
+  /** 0 when the key is not shut. */
   readonly shutUntilUs: number
 }
 
 export const EMPTY: Bucket = Object.freeze({ level: 0, atUs: 0, refused: 0, shutUntilUs: 0 })
 
-/** What becomes of the bucket and of the wish, and for how long the bucket must be remembered (0: not at all). */
+/** Computes the new bucket, the answer to the demand, and how long the bucket must be remembered (0: not at all). */
 export function takeFrom(
   bucket: Bucket,
   { cost, burst, unit, drain, shutAfter, shutMs }: Demand,
   nowUs: number,
 ): { readonly bucket: Bucket; readonly keepMs: number; readonly taken: Taken } {
-  // A clock that went back drains nothing, and does not wait for itself to catch up either.
+  // A clock that went back drains nothing. The bucket does not wait for that clock to catch up either.
   let level = Math.max(0, bucket.level - Math.max(0, nowUs - bucket.atUs) * drain)
   let { refused, shutUntilUs } = bucket
   if (level === 0 && shutUntilUs <= nowUs) refused = 0

@@ -1,7 +1,7 @@
-/** Refusals of bad input, before any I/O: each says what was given and what is allowed. */
+/** Refuses bad input before any I/O. Each error says what was given and what is allowed. */
 import { UsageError } from './errors.ts'
 
-/** A value as it may stand in an error message: short, and of one line. */
+/** A value as an error message may show it: short, and on one line. */
 export function shown(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value)
   if (typeof value === 'bigint') return `${value}n`
@@ -10,7 +10,10 @@ export function shown(value: unknown): string {
   return String(value)
 }
 
-/** A line's name or a cell's key: 1 to 512 bytes of well-formed UTF-8. Names that others are made of are shorter. */
+/**
+ * Checks the name of a line or the key of a cell: 1 to 512 bytes of well-formed UTF-8. A name from which longer names
+ * are built must be shorter.
+ */
 export function checkName(what: string, name: unknown, maxBytes = 512): string {
   if (typeof name !== 'string') throw new UsageError(`${what} must be a string, given ${shown(name)}`)
   if (!isWellFormed(name)) {
@@ -23,7 +26,7 @@ export function checkName(what: string, name: unknown, maxBytes = 512): string {
   return name
 }
 
-// String.prototype.isWellFormed is in every Node we run on, but not in the ES2023 library types.
+// Every Node that we run on has String.prototype.isWellFormed; the ES2023 library types do not.
 function isWellFormed(text: string): boolean {
   return (text as string & { isWellFormed(): boolean }).isWellFormed()
 }
@@ -35,7 +38,7 @@ export function checkWhole(what: string, value: unknown, min: number, max: numbe
   return value
 }
 
-/** A time that may be Infinity, but not NaN or negative. */
+/** Checks a time. Infinity is allowed; NaN and negative numbers are not. */
 export function checkSpan(what: string, value: unknown, min = 0): number {
   if (typeof value !== 'number' || !(value >= min)) {
     throw new UsageError(
@@ -69,7 +72,7 @@ export function checkText(what: string, value: unknown, maxBytes: number): strin
   return value
 }
 
-/** An options object with none but the allowed members; undefined stands for none given. */
+/** Checks that an options object has only allowed members. undefined counts as an empty object. */
 export function checkKeys(what: string, value: unknown, allowed: readonly string[]): Record<string, unknown> {
   if (value === undefined) return {}
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {

@@ -1,15 +1,15 @@
 /**
- * Every error Holdfast throws. Contention, time-out, outage and loss are different classes and never stand in for one
- * another.
+ * Every error that Holdfast throws. Contention, time-out, outage and loss have classes of their own, and none stands in
+ * for another.
  */
 
 interface ErrorDetail {
-  /** The line the error is about. */
+  /** The line that the error is about. */
   readonly line?: string
   readonly cause?: unknown
 }
 
-/** The base of all Holdfast errors; `code` is stable, the message is for people. */
+/** The base of all Holdfast errors. `code` is stable, for programs; the message is for people. */
 export abstract class HoldfastError extends Error {
   /** Stable, for programs: `HF_LOST`, `HF_TIMEOUT` and so on. */
   abstract readonly code: string
@@ -23,15 +23,15 @@ export abstract class HoldfastError extends Error {
   }
 }
 
-/** The line was contended for all of `waitMs`. Nothing is held and no place is left behind. */
+/** Others kept the lock for all of `waitMs`. You hold nothing, and no place is left behind. */
 export class AcquireTimeoutError extends HoldfastError {
   readonly code = 'HF_TIMEOUT'
 }
 
-/** The hold ended without being released: its lease lapsed, or may have. Stop acting on what it protected. */
+/** The hold ended without a release: its lease lapsed, or may have. Stop using what the lock protects. */
 export class LockLostError extends HoldfastError {
   readonly code = 'HF_LOST'
-  /** What the work returned, when it finished although the lock had been lost. */
+  /** What the work returned, if the work finished although the lock had been lost. */
   readonly result?: unknown
 
   constructor(message: string, detail: ErrorDetail & { readonly result?: unknown } = {}) {
@@ -40,37 +40,37 @@ export class LockLostError extends HoldfastError {
   }
 }
 
-/** The handle was released by its own owner earlier. */
+/** You released this handle earlier. */
 export class NotHeldError extends HoldfastError {
   readonly code = 'HF_NOT_HELD'
 }
 
-/** The line is in use with another capacity: for example a semaphore of 3 and one of 5 under one name. */
+/** Others use the lock with another capacity: for example a semaphore of 3 and another of 5 under one name. */
 export class CapacityMismatchError extends HoldfastError {
   readonly code = 'HF_CAPACITY'
 }
 
-/** To wait would never end: what is asked for is held by somebody who waits for what the caller holds. */
+/** The wait would never end: somebody who waits for what you hold has what you ask for. */
 export class DeadlockError extends HoldfastError {
   readonly code = 'HF_DEADLOCK'
 }
 
-/** The clocks of two hosts differ by more than a job's period: the message names the other host. */
+/** The clocks of two hosts differ by more than the period of a job. The message names the other host. */
 export class ClockError extends HoldfastError {
   readonly code = 'HF_CLOCK'
 }
 
-/** The store can't carry what was asked; the message gives the reason. */
+/** The store can't do what you asked for; the message gives the reason. */
 export class UnsupportedError extends HoldfastError {
   readonly code = 'HF_UNSUPPORTED'
 }
 
-/** The store answered with an error that trying again will not mend. */
+/** The store answered with an error that another try will not mend. */
 export class StoreError extends HoldfastError {
   readonly code: string = 'HF_STORE'
 }
 
-/** The store did not answer. Whether the request took effect is not known. */
+/** The store did not answer. Nobody knows whether the request took effect. */
 export class StoreUnreachableError extends StoreError {
   override readonly code: string = 'HF_UNREACHABLE'
 }
@@ -85,10 +85,10 @@ export class MissingClientError extends HoldfastError {
   readonly code = 'HF_MISSING_CLIENT'
 }
 
-/** A guard has already seen a newer token than the one given. */
+/** A guard has already seen a newer token than the given one. */
 export class StaleTokenError extends HoldfastError {
   readonly code = 'HF_STALE_TOKEN'
-  /** The token that was refused. */
+  /** The token that the guard refused. */
   readonly given: bigint
   /** The newest token that the guard has seen. */
   readonly newest: bigint
@@ -100,7 +100,7 @@ export class StaleTokenError extends HoldfastError {
   }
 }
 
-/** A request may or may not have taken effect, and that can no longer be found out. */
+/** A request may or may not have taken effect, and nobody can find out any more. */
 export class OutcomeUnknownError extends HoldfastError {
   readonly code = 'HF_UNKNOWN'
 }

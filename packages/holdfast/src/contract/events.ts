@@ -1,15 +1,15 @@
 /**
- * What happens to locks, told by node:diagnostics_channel. Whoever publishes asks `hasSubscribers` first: nothing is
- * made while nobody listens. docs/reference/events.md is the reference.
+ * Events about locks, over node:diagnostics_channel. A publisher asks `hasSubscribers` first, so that no event is made
+ * while nobody listens. docs/reference/events.md is the reference.
  */
 import { channel } from 'node:diagnostics_channel'
 import type { PlaceView } from './driver.ts'
 
 /** Where an event comes from. */
 export interface EventSource {
-  /** The kind of store, as `redis`. */
+  /** The kind of store, such as `redis`. */
   readonly store: string
-  /** Counts the Holdfast instances of this process, from 1. */
+  /** The number of the instance; instances of this process are counted from 1. */
   readonly instance: number
 }
 
@@ -20,54 +20,59 @@ export interface LockEvent extends EventSource {
 
 /** What every event about one caller's request says. */
 export interface RequestEvent extends LockEvent {
-  /** Counts the requests of this process, from 1. The same in all events of one request. */
+  /**
+   * The number of the request; requests of this process are counted from 1. All events of one request have the same.
+   */
   readonly request: number
 }
 
-/** A caller asks for a lock. Ends with exactly one of acquired, refused, timed-out, aborted, failed. */
+/** A caller asks for a lock. Exactly one of acquired, refused, timed-out, aborted, failed follows. */
 export interface RequestedEvent extends RequestEvent {
   /** How long the caller is ready to wait; 0 is one try. */
   readonly waitMs: number
-  /** How much of the lock it wants, and how much there is: 1 of 1 for a mutex. */
+  /** How much of the lock the caller wants, and how much there is: 1 of 1 for a mutex. */
   readonly weight: number
   readonly capacity: number
 }
 
-/** A caller has to wait; again, when it goes on waiting elsewhere. */
+/** A caller has to wait. The event comes again when the caller goes on waiting elsewhere. */
 export interface WaitingEvent extends RequestEvent {
-  /** In the store: the weight of all in front. In this process: how many callers are in front. */
+  /** In the store: the weight of all places ahead. In this process: how many callers are ahead. */
   readonly position: number
-  /** `store`: others hold the lock there. `process`: callers of this process are in front. */
+  /** `store`: others hold the lock there. `process`: callers of this process are ahead. */
   readonly where: 'store' | 'process'
-  /** Asks the store who holds the lock now; empty: nobody does any more. Rejects while the store does not answer. */
+  /** Asks the store who holds the lock now. Empty: no holder any more. Rejects while the store does not answer. */
   holders(): Promise<readonly PlaceView[]>
 }
 
-/** A hold begins; once for a hold and all its re-entries. Ends with exactly one of released, lost. */
+/** A hold begins; one event for a hold with all its re-entries. Exactly one of released, lost follows. */
 export interface AcquiredEvent extends RequestEvent {
   readonly token: bigint
   readonly waitedMs: number
-  /** `store`: the store gave it. `process`: it was here already, and was handed over without asking the store. */
+  /**
+   * `store`: the store gave the lock. `process`: this process had the lock, and handed it over without asking the
+   * store.
+   */
   readonly by: 'store' | 'process'
 }
 
-/** A caller has gone without the lock. */
+/** A caller leaves without the lock. */
 export interface GoneEvent extends RequestEvent {
   readonly waitedMs: number
 }
 
-/** A caller got an error: the store does not answer, refuses, or the instance was closed. */
+/** A caller got an error: the store does not answer or refuses, or the instance was closed. */
 export interface FailedEvent extends GoneEvent {
   readonly error: unknown
 }
 
 /** The store answered one heartbeat, or did not. */
 export interface RenewedEvent extends EventSource {
-  /** The locks whose leases were renewed in this one request. */
+  /** The locks whose leases this one request renewed. */
   readonly locks: readonly string[]
   /** How long the store took to answer. */
   readonly durationMs: number
-  /** Absent when the store answered. */
+  /** Absent if the store answered. */
   readonly error?: unknown
 }
 
@@ -81,13 +86,16 @@ export interface AtRiskEvent extends LockEvent {
 }
 
 /**
- * Why a hold was lost. `lapsed`: its lease ran out by this process's own clock. `gone`: the store says so; somebody
- * broke the lock, or the lease ran out there. `max-hold`: after `maxHoldMs`. `not-alive`: `aliveIf` said no. `silent`:
- * the worker gave up a thread that was blocked for longer than `silenceMs`.
+ * Why a hold was lost.
+ * - `lapsed`: its lease ran out by this process's own clock.
+ * - `gone`: the store says so. Somebody broke the lock, or the lease ran out there.
+ * - `max-hold`: after `maxHoldMs`.
+ * - `not-alive`: `aliveIf` said no.
+ * - `silent`: the thread was blocked for longer than `silenceMs`, and the worker gave up.
  */
 export type LossCause = 'lapsed' | 'gone' | 'max-hold' | 'not-alive' | 'silent'
 
-/** A hold ended without being released. */
+/** A hold ended without a release. */
 export interface LostEvent extends LockEvent {
   readonly token: bigint
   readonly heldMs: number
@@ -97,7 +105,7 @@ export interface LostEvent extends LockEvent {
   readonly reason: string
 }
 
-/** A hold was released or exported, or its instance was closed. */
+/** A holder released or exported its hold, or the instance was closed. */
 export interface ReleasedEvent extends LockEvent {
   readonly token: bigint
   readonly heldMs: number
@@ -105,51 +113,51 @@ export interface ReleasedEvent extends LockEvent {
 
 /** This process has broken a lock. */
 export interface BrokenEvent extends LockEvent {
-  /** Whether others were served at once. */
+  /** Whether others got the lock at once. */
   readonly now: boolean
-  /** How many holders it was taken from. */
+  /** How many holders lost the lock. */
   readonly holders: number
 }
 
 /** A candidate leads from now on. */
 export interface ElectedEvent extends LockEvent {
   readonly token: bigint
-  /** What the candidate shows of itself. */
+  /** What the candidate says about itself. */
   readonly value: string
 }
 
-/** A leader leads no more: it resigned, its work ended, or it lost the election's lock. */
+/** A leader leads no more: it resigned, its work ended, or it lost the lock of the election. */
 export interface ResignedEvent extends LockEvent {
   readonly token: bigint
 }
 
-/** A rate limit said no. */
+/** A rate limit refused a call. */
 export interface LimitedEvent extends EventSource {
   /** The name of the limiter. */
   readonly limiter: string
-  /** Who was refused. */
+  /** The key that was refused. */
   readonly key: string
-  /** Until the same would be allowed. */
+  /** How long until the limiter would allow the same call. */
   readonly retryMs: number
-  /** The key is shut for a time, because its caller went on asking. */
+  /** True: the key is shut for a time, because its caller went on asking. */
   readonly shut: boolean
 }
 
-/** A guard refused a token that is older than one it has seen. */
+/** A guard refused a token that is older than another one it has seen. */
 export interface FenceRefusedEvent {
   /** What the guard protects. */
   readonly resource: string
-  /** The lock whose token was given. */
+  /** The lock that the token is of. */
   readonly lock: string
-  /** The token that was refused. */
+  /** The token that the guard refused. */
   readonly given: bigint
   /** The newest token that the guard has seen. */
   readonly newest: bigint
 }
 
-/** Something failed in the background, and nobody could be told by a rejection. */
+/** Something failed in the background, where no rejection could reach a caller. */
 export interface ErrorEvent {
-  /** The lock, job or limiter it happened to. */
+  /** The lock, job or limiter that failed. */
   readonly lock: string
   readonly error: unknown
 }
@@ -175,7 +183,7 @@ export interface Events {
   readonly error: ErrorEvent
 }
 
-/** A channel that takes one kind of event. */
+/** A channel for one kind of event. */
 export interface EventChannel<E> {
   readonly hasSubscribers: boolean
   publish(event: E): void
@@ -203,7 +211,7 @@ export const channels: { readonly [K in keyof Events]: EventChannel<Events[K]> }
 
 let requests = 0
 
-/** The number of a request that somebody listens to. */
+/** Gives the next request its number. Call it only if somebody listens. */
 export function nextRequest(): number {
   return ++requests
 }

@@ -1,61 +1,64 @@
-/** What callers may set: defaults and ranges, resolved once and frozen. */
+/** What callers may set. Defaults and ranges are applied once here, and the result is frozen. */
 import type { Traits } from './driver.ts'
 import { checkBoolean, checkFunction, checkKeys, checkOneOf, checkSpan, checkText, checkWhole, shown } from './check.ts'
 import { UnsupportedError, UsageError } from './errors.ts'
 import type { Held, HoldState } from '../hold/held.ts'
 import type { Runtime } from './runtime.ts'
 
-/** How one lock behaves; every member may also be set for all locks of an instance. */
+/** How one lock behaves. An instance may set each member for all its locks. */
 export interface LockOptions {
-  /** The lease: how long a dead holder keeps others waiting. Default 30 000; from `traits.ttlMsMin` to 86 400 000. */
+  /**
+   * The length of the lease: how long a dead holder keeps others waiting. Default 30 000; from `traits.ttlMsMin` to 86
+   * 400 000.
+   */
   readonly ttlMs?: number
-  /** Renew the lease while held. Default true; false makes it a fixed lease of `ttlMs`. */
+  /** Renew the lease while the lock is held. Default true; false makes a fixed lease of `ttlMs`. */
   readonly renew?: boolean
   /** Give a hold up after this long. Default Infinity; at least 1. Renewal has no other upper bound. */
   readonly maxHoldMs?: number
   /**
-   * Keep others away for this long from the grant on, also when the work ends sooner. Default 0; to 86 400 000.
-   * The lease is at least as long. Needs a store whose places can outlast their leave.
+   * Keep others away for at least this long from the grant on, even if the work ends sooner. Default 0; to 86 400 000.
+   * The lease is at least as long. Needs a store whose places can outlast their release (`traits.lingers`).
    */
   readonly minHoldMs?: number
-  /** After a loss that was no release, keep others away for this long. Default 0; to 86 400 000. Needs the same. */
+  /** After a loss, keep others away for this long. Default 0; to 86 400 000. Needs `traits.lingers`, too. */
   readonly lockDelayMs?: number
   /**
-   * 'local' (default): callers of one process share a place. 'strict': each has its own, first come first served
-   * everywhere.
+   * 'local' (default): callers of one process share one place in the queue. 'strict': each has its own, so the queue is
+   * first come, first served across all processes.
    */
   readonly fairness?: 'local' | 'strict'
   /**
-   * How often a shared place is handed on inside the process before it goes to the back of the line. Default 16; 0 to
-   * 1023.
+   * How often this process may hand a shared place to its next caller before that place goes to the back of the queue.
+   * Default 16; 0 to 1023.
    */
   readonly handovers?: number
   /**
    * Keep the lock in this process after a release: the next acquire here asks no store. The lock goes as soon as
    * another process wants it, after so many ms without use, or with the lease. Default false; true sets no time; 1 to
-   * 86 400 000. Mutexes and write locks are kept; readers, permits and leaders are not. Needs fairness 'local', and a
-   * store that tells (`traits.push`).
+   * 86 400 000. Works for mutexes and write locks, not for readers, permits and leaders. Needs fairness 'local', and a
+   * store that sends wake-ups (`traits.push`).
    */
   readonly keep?: boolean | number
   /** Whether work inside `using` may take the same lock again. Default true. Semaphores never re-enter. */
   readonly reentrant?: boolean
   /**
-   * Refuse, with a DeadlockError, to wait for what a caller of this process holds that waits for the asker. Default
-   * false.
+   * Refuse, with a DeadlockError, to wait for a lock whose holder in this process waits for what the caller holds.
+   * Default false.
    */
   readonly refuseDeadlock?: boolean
   /**
-   * Asked six times in a lease while the lock is held. Says no, fails, or gives no answer for a sixth of `ttlMs`: the
-   * lease is renewed no more, and the hold is lost when it ends, at the latest after 4/3 of `ttlMs`. Default: not
-   * asked.
+   * Holdfast calls this six times in a lease while the lock is held. If it returns false, throws, or gives no answer
+   * for a sixth of `ttlMs`, the lease is not renewed any more. The hold is lost when the lease ends, at the latest
+   * after 4/3 of `ttlMs`. Default: not called.
    */
   readonly aliveIf?: () => boolean | Promise<boolean>
-  /** Shown to people beside host and pid. Default ''; at most 200 bytes. */
+  /** A text for people, shown beside host and pid. Default ''; at most 200 bytes. */
   readonly label?: string
-  /** Told once for each hold, when somebody else waits for the lock. See `held.wanted`. Default none. */
+  /** Called once for each hold, when somebody else waits for the lock. See `held.wanted`. Default none. */
   readonly onWanted?: (held: Held) => void
   /**
-   * Told of every state of a hold, the first included: 'held', before `acquire` resolves. What it throws goes to
+   * Called for every state of a hold. The first is 'held', before `acquire` resolves. What it throws goes to
    * diagnostics. Default none.
    */
   readonly onState?: (state: HoldState, held: Held) => void
@@ -63,17 +66,21 @@ export interface LockOptions {
 
 /** How a Holdfast instance behaves. */
 export interface HoldfastOptions extends LockOptions {
-  /** Where its keys, tables or nodes live in the store. Default 'holdfast'; 1 to 128 bytes. */
+  /** Under what name the store has its keys, tables or nodes. Default 'holdfast'; 1 to 128 bytes. */
   readonly prefix?: string
-  /** How long the first connection, and a single try on a silent store, may take. Default 5 000; 1 to 600 000. */
-  readonly connectTimeoutMs?: number
-  /** Who renews: this thread, or a worker that a blocked event loop does not stop. Default 'main'. */
-  readonly heartbeat?: 'main' | 'worker'
-  /** How long a worker goes on for a silent main thread. Default 60 000; 1 000 to 86 400 000. */
-  readonly silenceMs?: number
   /**
-   * How many events of its locks the instance remembers for `history()`. Default 0; true is 1 000; 1 to 100 000.
+   * How long the first connection may take, and how long a single try on a silent store may take. Default 5 000; 1 to
+   * 600 000.
    */
+  readonly connectTimeoutMs?: number
+  /**
+   * Which thread renews: 'main' is this thread, 'worker' a thread that a blocked event loop does not stop. Default
+   * 'main'.
+   */
+  readonly heartbeat?: 'main' | 'worker'
+  /** How long the worker goes on renewing for a blocked main thread. Default 60 000; 1 000 to 86 400 000. */
+  readonly silenceMs?: number
+  /** How many events of its locks the instance remembers for `history()`. Default 0; true is 1 000; 1 to 100 000. */
   readonly history?: boolean | number
   /**
    * Write a small report into the store, for `holdfast why` and the console. Default false. See
@@ -88,11 +95,11 @@ export interface HoldfastOptions extends LockOptions {
 export interface AcquireOptions {
   /** How long to wait. Default Infinity; 0 is one try. */
   readonly waitMs?: number
-  /** Ends the wait; the promise rejects with the signal's own reason. It does not end a hold. Default none. */
+  /** Ends the wait: the promise rejects with the reason of the signal. The signal does not end a hold. Default none. */
   readonly signal?: AbortSignal
   /**
-   * Who asks: the same object or symbol re-enters its own hold. Compared in this process only. Default: the work inside
-   * `using`.
+   * Who asks. A request with the same object or symbol re-enters its own hold. Compared in this process only. Default:
+   * the work inside `using`.
    */
   readonly owner?: object | symbol
 }
@@ -161,8 +168,9 @@ function settle(given: Record<string, unknown>, base: LockSettings, traits: Trai
   const lockDelayMs = pick('lockDelayMs', (v) => checkWhole('lockDelayMs', v, 0, TTL_MS_MAX))
   const ttlMs = pick('ttlMs', (v) => checkWhole('ttlMs', v, traits.ttlMsMin, TTL_MS_MAX))
   const settings: LockSettings = {
-    // The granted lease counts, not the one asked for: who believed in more would outlive its place.
-    // A holder that dies at once must keep others away for minHoldMs as well, and only its lease does that.
+    // The lease that the store grants counts, not the one that was asked for: a holder that trusted a longer one would
+    // outlive its place. A holder that dies at once must keep others away for minHoldMs as well, and only its lease can
+    // do that.
     ttlMs: Math.min(Math.max(ttlMs, minHoldMs), traits.ttlMsMax ?? TTL_MS_MAX),
     renew: pick('renew', (v) => checkBoolean('renew', v)),
     maxHoldMs: pick('maxHoldMs', (v) => checkSpan('maxHoldMs', v, 1)),
@@ -179,16 +187,18 @@ function settle(given: Record<string, unknown>, base: LockSettings, traits: Trai
     onWanted: pick('onWanted', (v) => checkFunction('onWanted', v as NonNullable<LockSettings['onWanted']>)),
   }
   if (settings.fairness === 'strict' && !traits.fair) {
-    throw new UnsupportedError(`fairness 'strict' can't be kept on this store: ${traits.safety}`)
+    throw new UnsupportedError(`this store can't do fairness 'strict': ${traits.safety}`)
   }
   if ((minHoldMs > 0 || lockDelayMs > 0) && !traits.lingers) {
     const option = minHoldMs > 0 ? 'minHoldMs' : 'lockDelayMs'
     throw new UnsupportedError(
-      `${option} can't be kept on this store: a lock is gone there as soon as it is released. ${traits.safety}`,
+      `this store can't do ${option}: a lock is gone there as soon as it is released. ${traits.safety}`,
     )
   }
   if (settings.aliveIf !== null && !settings.renew) {
-    throw new UsageError('aliveIf does not go with renew: false: there is no renewal that it could stop')
+    throw new UsageError(
+      'aliveIf does not go with renew: false, because aliveIf works by stopping renewal: leave one out',
+    )
   }
   if (settings.keepMs > 0) checkKept(settings, traits)
   if (settings.onWanted !== null) checkWanted('onWanted', settings, traits)
@@ -203,7 +213,10 @@ function checkKeep(keep: unknown): number {
   return checkWhole('keep', keep, 1, TTL_MS_MAX)
 }
 
-/** A kept lock must be renewed, be shared by the callers of the process, and hear of others that want it. */
+/**
+ * A kept lock must be renewed, callers of the process must share its place, and its process must hear when others want
+ * it.
+ */
 function checkKept(settings: LockSettings, traits: Traits): void {
   checkWanted('keep', settings, traits)
   const { minHoldMs, fairness, aliveIf } = settings
@@ -212,16 +225,19 @@ function checkKept(settings: LockSettings, traits: Traits): void {
   if (against !== null) throw new UsageError(`keep does not go with ${against}: leave one of them out`)
 }
 
-/** Refuses what needs to hear of others that want the lock, where nobody can. */
+/** Refuses an option that needs to know whether others want the lock, where the store or the lease can't tell. */
 export function checkWanted(what: string, { renew }: LockSettings, { push, safety }: Traits): void {
-  if (push === 'none') throw new UnsupportedError(`${what} can't be had on this store: it tells nobody. ${safety}`)
-  if (!renew) throw new UsageError(`${what} does not go with renew: false: to ask who waits renews the lease`)
+  if (push === 'none') throw new UnsupportedError(`this store can't do ${what}: it sends no wake-ups. ${safety}`)
+  if (!renew)
+    throw new UsageError(
+      `${what} does not go with renew: false, because asking who waits renews the lease: leave one out`,
+    )
 }
 
 export interface InstanceSettings {
   readonly lock: LockSettings
   readonly connectTimeoutMs: number
-  /** 0: nothing is remembered. */
+  /** 0: remember nothing. */
   readonly history: number
   readonly report: boolean
 }
@@ -229,7 +245,7 @@ export interface InstanceSettings {
 const CONNECT_TIMEOUT_MS = 5_000
 const HISTORY_SIZE = 1_000
 
-/** Checks all that can be checked before a driver exists; a lease is checked against the store's minimum afterwards. */
+/** Checks all that can be checked before a driver exists. The lease is compared with the store's minimum later. */
 export function checkInstanceOptions(options: HoldfastOptions): void {
   const given = checkKeys('options', options, INSTANCE_KEYS)
   if (given.prefix !== undefined && checkText('prefix', given.prefix, 128) === '') {
@@ -255,7 +271,7 @@ export function resolveInstance(options: HoldfastOptions, traits: Traits): Insta
   }
 }
 
-// Stands in for the store's traits while there is no store yet: it refuses only what every store would refuse.
+// Stands in for the traits while there is no store yet. It refuses only what every store would refuse.
 const ANY_STORE: Traits = {
   fair: true,
   fenced: true,
@@ -283,7 +299,7 @@ export const PATIENT: Wish = Object.freeze({ waitMs: Number.POSITIVE_INFINITY, s
 /** tryAcquire() without options. */
 export const IMPATIENT: Wish = Object.freeze({ waitMs: 0, signal: null, owner: null })
 
-/** `once` is tryAcquire: one try, and `waitMs` is not an option. */
+/** Checks the options of acquire. With `once` they are those of tryAcquire: one try, so there is no `waitMs`. */
 export function resolveAcquire(given: AcquireOptions | undefined, once: boolean, extra: readonly string[] = []): Wish {
   if (given === undefined) return once ? IMPATIENT : PATIENT
   const allowed = once ? ACQUIRE_KEYS.slice(1) : ACQUIRE_KEYS

@@ -1,12 +1,12 @@
 /**
- * The lock options that an instance has resolved lately. Most programs write `hf.mutex(name, { ttlMs: 10_000 })` for
- * every call: the object is new each time, its values are not. To check them and to write their JSON anew cost as much
- * as the rest of an acquisition.
+ * Remembers the lock options that an instance has resolved lately. Most programs write `hf.mutex(name, { ttlMs: 10_000
+ * })` for every call: each time the object is new, but its values are the same. To check them again and to write their
+ * JSON again costs as much as the rest of an acquisition.
  */
 import type { Traits } from './driver.ts'
 import { type LockOptions, type LockSettings, resolveLock } from './options.ts'
 
-/** How many different options are remembered: a program has a handful of call sites. */
+/** How many different options to remember. A program has a handful of call sites. */
 const RECENT_MAX = 8
 
 interface Resolved {
@@ -26,12 +26,12 @@ export class RecentOptions {
     this.#traits = traits
   }
 
-  /** The settings of these options; the same object for the same values. */
+  /** The settings for these options. Equal values give the same object. */
   resolve(given: LockOptions | undefined): LockSettings {
     if (given === undefined) return this.#base
     for (const resolved of this.#recent) if (isSame(given, resolved)) return resolved.settings
     const settings = resolveLock(given, this.#base, this.#traits)
-    // Only what is said in the object itself: what it inherits could change behind our back.
+    // Remember only a plain object: what an object inherits could change without our notice.
     if (isPlain(given)) this.#remember({ values: { ...given }, count: Object.keys(given).length, settings })
     return settings
   }
@@ -42,7 +42,10 @@ export class RecentOptions {
   }
 }
 
-/** Whether the options say the same. A member without a value never does: its name may be one that is refused. */
+/**
+ * Whether two options say the same. A member without a value never counts as equal: its name may be one that is
+ * refused.
+ */
 function isSame(given: object, { values, count }: Resolved): boolean {
   if (!isPlain(given)) return false
   let same = 0

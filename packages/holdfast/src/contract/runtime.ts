@@ -1,9 +1,9 @@
 /**
- * What core needs of the world: clocks, timers, randomness, a name. Core takes them from here and nowhere else, so a
- * simulator can own them.
+ * What core needs of the world: clocks, timers, randomness, a name. Core takes them from here and nowhere else, so that
+ * a simulator can supply them.
  */
 
-/** Ends a timer; harmless when it has fired. */
+/** Ends a timer; harmless after the timer has fired. */
 export type Cancel = () => void
 
 /** Clocks, timers, randomness and a name. */

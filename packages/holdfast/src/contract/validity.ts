@@ -1,8 +1,9 @@
 /**
- * How long an answer may be believed: counted from before the request was sent, minus what two clocks may drift apart.
+ * How long a caller may trust an answer of the store: the time counts from before the request was sent, minus what two
+ * clocks may drift apart.
  */
 
-/** Clock rates differ; a client gives up a little before the store may. */
+/** Clocks run at different rates, so a client gives a lease up a little before the store may. */
 export function driftMs(ttlMs: number): number {
   return ttlMs * 0.01 + 2
 }
@@ -12,7 +13,7 @@ export function usableMs(ttlMs: number): number {
   return Math.max(0, ttlMs - driftMs(ttlMs))
 }
 
-/** Heartbeats come at a third of the lease: two may fail and the third still comes in time. */
+/** A heartbeat comes at a third of the lease. Two may fail, and the third still comes in time. */
 export function renewMs(ttlMs: number): number {
   return ttlMs / 3
 }

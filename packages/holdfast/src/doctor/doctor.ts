@@ -1,20 +1,21 @@
-/** Looks at a store, and says which promises hold on this server as it is configured. */
+/** Examines a store: which promises hold on this server as it is configured? */
 import { parseStoreUrl, type StoreUrl } from '../store-url.ts'
 import { STORES } from '../stores/registry.ts'
 import { bySeverity, Chart, type Finding, saidBy } from './finding.ts'
 import { checkLock } from './probe.ts'
 
-/** The worst findings first. Rejects when the store can't be reached. */
+/** The worst findings first. Rejects if the store can't be reached. */
 export async function examine(store: string): Promise<Finding[]> {
   const url = parseStoreUrl(store, STORES)
   const chart = new Chart()
   try {
     await checkStore(chart, url)
   } catch (error) {
-    // If the store can't be reached, the lock says so below; else this user may not ask for what was asked for.
+    // If the store can't be reached, the lock check below says so. Otherwise this user lacks a right that the check
+    // needs.
     chart.unknown('store', saidBy(error), 'give the user these rights, and ask again')
   }
-  // To use the servers of a Redlock URL for the first time would make a deployment of them, right or wrong.
+  // The first use of the servers of a Redlock URL would make one deployment of them, right or wrong. So don't use them.
   const isFirst = url.scheme === 'redlock' && !isOneDeployment(chart)
   if (!isFirst) await checkLock(chart, store)
   return bySeverity(chart.findings)
@@ -25,7 +26,7 @@ function isOneDeployment({ findings }: Chart): boolean {
   return isSound && !findings.some(({ severity }) => severity === 'danger')
 }
 
-/** Each loads what it needs only when it is asked. */
+/** Each loads what it needs only when it is used. */
 async function checkStore(chart: Chart, url: StoreUrl): Promise<void> {
   const { scheme } = url
   if (scheme === 'redlock') return (await import('./redlock.ts')).checkRedlock(chart, url)
@@ -37,8 +38,8 @@ async function checkStore(chart: Chart, url: StoreUrl): Promise<void> {
   if (scheme === 'sqlite') return (await import('./sqlite.ts')).checkSqlite(chart, url)
   chart.note(
     'memory.scope',
-    'locks of memory: are those of one process',
-    'other processes do not see them',
+    'locks of memory: belong to one process',
+    'other processes do not see these locks',
     'use another store',
   )
 }

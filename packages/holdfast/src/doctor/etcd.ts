@@ -1,4 +1,4 @@
-/** etcd: how many members, which version, how much room, and whether leases can be as short as they are asked for. */
+/** etcd: how many members, which version, how much room, and can leases be as short as asked for? */
 import { EtcdClient } from '../clients/etcd/index.ts'
 import type { StoreUrl } from '../store-url.ts'
 import { resolveEtcd } from '../stores/etcd/options.ts'
@@ -6,7 +6,7 @@ import { revokesLate } from '../stores/etcd/server-check.ts'
 import type { Chart } from './finding.ts'
 import { checkRoundTrips } from './round-trips.ts'
 
-/** What etcd has if nobody set a quota; a cluster says its quota from 3.6 on only. */
+/** etcd's quota if nobody set another; a cluster reports its quota only from 3.6 on. */
 const QUOTA_BYTES = 2 * 1024 ** 3
 const FULL = 0.8
 const TTL_MS = 30_000
@@ -35,7 +35,7 @@ function checkMembers(chart: Chart, count: number): void {
     chart.warning(
       'etcd.members',
       found,
-      'while it is down no lock can be had, and held ones are lost after their lease',
+      'while it is down nobody can get a lock, and held locks are lost after their lease',
       'run three or five',
     )
   } else if (count % 2 === 0) {
@@ -63,7 +63,7 @@ function checkRoom(chart: Chart, bytes: number, errors: readonly string[]): void
   const megabytes = (bytes / 1024 ** 2).toFixed(0)
   const alarm = errors.find((error) => /NOSPACE/i.test(error))
   if (alarm !== undefined) {
-    const why = 'it takes no more writes: no lock can be had, and none can be released'
+    const why = 'etcd refuses writes: nobody can get or release a lock'
     chart.danger(
       'etcd.quota',
       `the quota is used up (${megabytes} MB)`,
@@ -71,7 +71,7 @@ function checkRoom(chart: Chart, bytes: number, errors: readonly string[]): void
       'compact, defragment, etcdctl alarm disarm',
     )
   } else if (bytes > QUOTA_BYTES * FULL) {
-    const why = 'at its quota (2 GB unless it was set) etcd takes no more writes, and no lock can be had'
+    const why = 'at its quota (2 GB unless you set another) etcd refuses writes, and nobody can get a lock'
     chart.warning('etcd.quota', `the database has ${megabytes} MB`, why, 'turn on auto compaction, and defragment')
   } else {
     chart.ok('etcd.quota', `the database has ${megabytes} MB, and no alarm`)
@@ -82,7 +82,7 @@ function checkRoom(chart: Chart, bytes: number, errors: readonly string[]): void
 function checkElection(chart: Chart, shortestMs: number, ttlMs: number): void {
   const found = `the shortest lease is ${shortestMs / 1e3} s (one and a half election time-outs)`
   if (shortestMs > ttlMs) {
-    const why = `a ttlMs of ${ttlMs} can't be had: a dead holder keeps others waiting for ${shortestMs / 1e3} s`
+    const why = `this etcd can't do a ttlMs of ${ttlMs}: a dead holder keeps others waiting for ${shortestMs / 1e3} s`
     chart.warning('etcd.election', found, why, 'lower --election-timeout, or ask for a longer ttlMs')
   } else {
     chart.ok('etcd.election', found)

@@ -1,19 +1,20 @@
-/** What the doctor finds: one line for people, why it matters for locks, and what to do. */
+/** A finding of the doctor: one line for people, why it matters for locks, and what to do. */
 
 /**
- * `danger`: two may hold a lock at once, or no lock can be had. `warning`: after a fault of the server, or under load.
+ * `danger`: two may hold a lock at once, or nobody can get a lock. `warning`: the same after a fault of the server, or
+ * under load.
  */
 export type Severity = 'danger' | 'warning' | 'unknown' | 'note' | 'ok'
 
 export interface Finding {
-  /** What was checked, as `redis.eviction`: stable, for scripts. */
+  /** Names the check, such as `redis.eviction`; stable, for scripts. */
   readonly check: string
   readonly severity: Severity
-  /** What was seen. */
+  /** What the doctor saw. */
   readonly found: string
-  /** Why it is dangerous for locks; '' for what is fine. */
+  /** Why this is dangerous for locks; '' if all is well. */
   readonly why: string
-  /** What to do; '' for what is fine. */
+  /** What to do; '' if all is well. */
   readonly todo: string
 }
 
@@ -37,7 +38,7 @@ export class Chart {
     this.findings.push({ check, severity: 'danger', found, why, todo })
   }
 
-  /** Rights are missing, or the server does not say. */
+  /** The user lacks a right, or the server does not tell. */
   unknown(check: string, why: string, todo: string): void {
     this.findings.push({ check, severity: 'unknown', found: 'could not be checked', why, todo })
   }
@@ -56,7 +57,7 @@ export function exitOf(findings: readonly Finding[]): 0 | 1 | 2 {
   return findings.some(({ severity }) => severity === 'warning') ? 1 : 0
 }
 
-/** What an error says, in one line. */
+/** The message of an error, on one line. */
 export function saidBy(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).replace(/\s*\n\s*/g, ' ')
 }

@@ -37,7 +37,7 @@ export async function checkMysql(chart: Chart, url: StoreUrl): Promise<void> {
 
 type Variables = ReadonlyMap<string, string>
 
-/** What new connections get: the global ones. */
+/** The global variables: new connections start with them. */
 async function variables(connection: Connection): Promise<Variables> {
   const [rows] = (await connection.query('SHOW GLOBAL VARIABLES')) as unknown as [
     { Variable_name: string; Value: string }[],
@@ -69,7 +69,7 @@ function checkSessions(chart: Chart, settings: Variables): void {
   if (autocommit === 'ON') chart.ok('mysql.autocommit', 'autocommit is on')
   else {
     const why =
-      'Holdfast turns it on for its own connections; with a pool of yours a lock would not be seen before your COMMIT'
+      'Holdfast turns it on for its own connections; with your own pool others see a lock only after your COMMIT'
     chart.note('mysql.autocommit', 'autocommit is off by default', why, 'SET GLOBAL autocommit = 1, or in init_connect')
   }
   const isolation = settings.get('transaction_isolation') ?? settings.get('tx_isolation') ?? ''

@@ -1,4 +1,4 @@
-/** PostgreSQL: does a commit last, is there a pooler in between, and does the server cut off those that wait? */
+/** PostgreSQL: does a commit last, is there a pooler in between, and does the server cut off statements that wait? */
 import type { Client } from 'pg'
 import type { StoreUrl } from '../store-url.ts'
 import { loadPg } from '../stores/sql/postgres/pg-session.ts'
@@ -18,7 +18,7 @@ export async function checkPostgres(chart: Chart, url: StoreUrl): Promise<void> 
       connectionTimeoutMillis: TIMEOUT_MS,
       query_timeout: TIMEOUT_MS,
     })
-    // A connection that breaks while nothing is asked is told by the next question.
+    // If an idle connection breaks, the next query reports it.
     client.on('error', () => undefined)
     await client.connect()
     return client
@@ -46,7 +46,8 @@ async function one(client: Client, text: string): Promise<string> {
 }
 
 /**
- * A pooler invents the number of the process that it tells; one that shares connections shows two clients one process.
+ * Finds a pooler. A pooler invents the process number that it reports; a pooler that shares connections shows two
+ * clients the same server process.
  */
 async function checkPooler(chart: Chart, [a, b]: readonly [Client, Client], url: StoreUrl): Promise<void> {
   const pids = new Set<string>()
@@ -57,7 +58,7 @@ async function checkPooler(chart: Chart, [a, b]: readonly [Client, Client], url:
     return
   }
   if (pids.size >= 2) {
-    const why = 'in session mode it is as the server itself; in transaction mode nobody is told that a lock is free'
+    const why = 'in session mode it works like the server itself; in transaction mode waiters get no wake-ups'
     chart.note(
       'postgres.pooler',
       'a pooler stands in between, and gives each client a connection',
@@ -72,7 +73,7 @@ async function checkPooler(chart: Chart, [a, b]: readonly [Client, Client], url:
     return
   }
   const why =
-    'LISTEN does not pass it: waiters hear nothing, and ask again and again; session locks are not safe through it'
+    'LISTEN does not pass through: waiters get no wake-ups and must poll; session locks are not safe through it'
   chart.warning('postgres.pooler', found, why, 'give ?listenUrl= a URL of the server itself')
 }
 

@@ -1,5 +1,6 @@
 /**
- * The last word has a lock itself: taken, listed, kept in a cell, and given back, with the rights that this user has.
+ * The last check is a lock itself: the doctor takes it, lists it, writes a cell and gives the lock back, with the
+ * rights that this user has.
  */
 import { randomUUID } from 'node:crypto'
 import { type HoldfastError, MissingClientError, StoreUnreachableError, UnsupportedError } from '../contract/errors.ts'
@@ -9,7 +10,7 @@ import { type Chart, saidBy } from './finding.ts'
 
 const PREFIX = 'holdfast/doctor/'
 
-/** Rejects when the store can't be reached at all: then there is nothing to be said about it. */
+/** Rejects if the store can't be reached at all: then there is nothing to say about it. */
 export async function checkLock(chart: Chart, url: string): Promise<void> {
   let hf: Holdfast | null = null
   try {
@@ -19,10 +20,15 @@ export async function checkLock(chart: Chart, url: string): Promise<void> {
     await useCell(chart, hf)
     chart.ok('promise', hf.traits.safety)
   } catch (error) {
-    // What has answered before can be reached: then it is the lock that can't be had.
+    // The server has answered an earlier check, so it can be reached: then what fails is the lock.
     const isReached = chart.findings.some(({ check }) => check.endsWith('.round-trip'))
     if (error instanceof MissingClientError || (error instanceof StoreUnreachableError && !isReached)) throw error
-    chart.danger('lock', `no lock can be had: ${saidBy(error)}`, 'Holdfast does not work here as it is', todoOf(error))
+    chart.danger(
+      'lock',
+      `no lock can be taken: ${saidBy(error)}`,
+      'Holdfast does not work here as it is',
+      todoOf(error),
+    )
   } finally {
     await hf?.close()
   }

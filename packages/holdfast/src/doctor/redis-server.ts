@@ -1,8 +1,8 @@
-/** One Redis server, as it says of itself: the checks that Redis, Sentinel, Cluster and Redlock have in common. */
+/** One Redis server, by its own words: the checks that Redis, Sentinel, Cluster and Redlock share. */
 import type { Argument } from '../clients/redis/encode.ts'
 import type { Chart } from './finding.ts'
 
-/** Asks one server; rejects with what it says. */
+/** Asks one server; rejects with the error that it answers. */
 export type Ask = (args: readonly Argument[]) => Promise<unknown>
 
 export type Info = ReadonlyMap<string, string>
@@ -17,7 +17,7 @@ export function readInfo(text: unknown): Info {
   )
 }
 
-/** Of each line the first release without the use-after-free in Lua scripts (CVE-2025-49844). */
+/** For each release line: the first release without the use-after-free in Lua scripts (CVE-2025-49844). */
 const SOUND_LUA: readonly (readonly [number, number, number])[] = [
   [6, 2, 20],
   [7, 2, 11],
@@ -40,7 +40,7 @@ export function checkVersion(chart: Chart, where: string, info: Info): void {
     chart.ok('redis.version', `${where} has version ${version}`)
     return
   }
-  const why = 'who may run scripts may take over the server (CVE-2025-49844), unless your distribution has mended it'
+  const why = 'a user who may run scripts may take over the server (CVE-2025-49844), unless your distribution fixed it'
   chart.note(
     'redis.version',
     `${where} has version ${version}`,
@@ -57,7 +57,7 @@ export function checkEviction(chart: Chart, where: string, info: Info): void {
     chart.ok('redis.eviction', `${where} ${limit}, and evicts nothing`)
     return
   }
-  const why = 'a lock is a key: when memory is full it may be thrown away while it is held, and the next one holds, too'
+  const why = 'a lock is a key: when memory is full Redis may evict a held lock, and then two hold it'
   const todo = 'set maxmemory-policy noeviction, or give locks a server of their own'
   chart.danger('redis.eviction', `${where} evicts keys (maxmemory-policy ${policy}, maxmemory ${max})`, why, todo)
 }
@@ -151,7 +151,7 @@ export function checkReplicas(chart: Chart, where: string, info: Info, waits: bo
   )
 }
 
-/** False: it is a replica, and nothing else is worth a word. */
+/** False: it is a replica, so no other check of it matters. */
 export function checkRole(chart: Chart, where: string, info: Info): boolean {
   if (info.get('role') !== 'slave') return true
   const primary = `${info.get('master_host')}:${info.get('master_port')}`

@@ -1,4 +1,4 @@
-/** Redis: one server, what Sentinels watch, or a cluster. */
+/** Redis: one server, the servers that Sentinels watch, or a cluster. */
 import { Connection } from '../clients/redis/connection.ts'
 import { parseRedisUrl } from '../clients/redis/url.ts'
 import type { StoreUrl } from '../store-url.ts'
@@ -61,7 +61,7 @@ async function checkTopology(chart: Chart, topology: Topology, url: StoreUrl, wa
   const transport = await makeTopology(topology, settings)
   try {
     await transport.open()
-    // All primaries at once: what they say of themselves is judged one by one.
+    // Asks all primaries at once, and judges their answers one by one.
     await checkRoundTrips(chart, 'redis', async () => {
       const times = (await transport.askAll(['TIME'])) as [unknown, unknown][]
       return Number(times[0]?.[0]) * 1e3 + Number(times[0]?.[1]) / 1e3
@@ -94,7 +94,7 @@ async function checkCoverage(chart: Chart, ask: Ask): Promise<void> {
   chart.danger(
     'redis.coverage',
     found,
-    'locks whose slot nobody serves can be neither had nor released',
+    'locks whose slot no server has can be neither taken nor released',
     'redis-cli --cluster fix',
   )
 }
@@ -124,7 +124,7 @@ async function checkSentinels(chart: Chart, { hosts, master, tls }: Topology, ur
   }
 }
 
-/** As pairs in a row, or as a map, by the protocol of the connection. */
+/** A list of pairs or a map, depending on the protocol of the connection. */
 function fields(reply: unknown): Map<string, string> {
   if (reply instanceof Map) return new Map([...reply].map(([key, value]) => [String(key), String(value)]))
   const flat = Array.isArray(reply) ? reply : Object.entries(reply as object).flat()

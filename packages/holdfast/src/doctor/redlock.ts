@@ -11,7 +11,7 @@ interface Seen {
   readonly where: string
   readonly host: string
   readonly info: Info
-  /** The deployment that it belongs to; null: none yet. */
+  /** The deployment that the server belongs to; null: none yet. */
   readonly deployment: string | null
 }
 
@@ -57,7 +57,7 @@ async function deploymentOf(ask: Ask, prefix: string): Promise<string | null> {
   return typeof text === 'string' ? (readDeployment(text.slice(TIME_LENGTH))?.id ?? null) : null
 }
 
-const VOTES = 'the votes of servers that are one and the same are one vote: its loss is the loss of a majority'
+const VOTES = 'if several servers of the list are one server, their votes fail together, and the majority with them'
 
 function checkIndependence(chart: Chart, seen: readonly Seen[]): void {
   let isSound = true

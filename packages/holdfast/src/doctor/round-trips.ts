@@ -8,11 +8,11 @@ const STEP_MS = 250
 
 interface Trip {
   readonly tookMs: number
-  /** The server's clock before ours; null: it tells no time. */
+  /** How far the server's clock is ahead of ours; null: the server tells no time. */
   readonly offsetMs: number | null
 }
 
-/** `ask` answers the server's wall clock in ms, or null where it tells no time. */
+/** `ask` returns the server's wall clock in ms, or null if the server tells no time. */
 export async function checkRoundTrips(chart: Chart, store: string, ask: () => Promise<number | null>): Promise<void> {
   const trips: Trip[] = []
   for (let i = 0; i < TRIPS; i++) {

@@ -1,4 +1,4 @@
-/** SQLite: is the file on a disk of this machine, left alone by others? */
+/** SQLite: is the file on a disk of this machine, and do other programs leave it alone? */
 import { existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { StoreUrl } from '../store-url.ts'
@@ -22,7 +22,7 @@ const NETWORKS: ReadonlyMap<number, string> = new Map([
 ])
 const FUSE = 0x65735546
 
-/** The name of a network file system; null: none that is known. */
+/** The name of a network file system; null: not one that we know. */
 export function networkKind(type: number): string | null {
   return NETWORKS.get(type) ?? null
 }
@@ -60,7 +60,7 @@ function checkFileSystem(chart: Chart, folder: string): void {
   if (network !== null)
     chart.danger('sqlite.filesystem', `${folder} is on ${network}, a network file system`, why, todo)
   else if (type === FUSE) chart.warning('sqlite.filesystem', `${folder} is on FUSE, which may be a network`, why, todo)
-  else chart.ok('sqlite.filesystem', `${folder} is on no network file system that is known (0x${type.toString(16)})`)
+  else chart.ok('sqlite.filesystem', `${folder} is not on a network file system that we know (0x${type.toString(16)})`)
 }
 
 function checkSync(chart: Chart, folder: string): void {
@@ -79,7 +79,7 @@ function checkSync(chart: Chart, folder: string): void {
     }
     if (dirname(at) === at) break
   }
-  chart.ok('sqlite.synced', 'it is in no folder that a known program synchronizes')
+  chart.ok('sqlite.synced', 'it is not in a folder that a sync program we know looks after')
 }
 
 function checkRights(chart: Chart, file: string): void {
@@ -91,7 +91,7 @@ function checkRights(chart: Chart, file: string): void {
     const why = 'every user of this machine can take, break and forge locks'
     chart.danger('sqlite.rights', `${shown}: others may write`, why, 'chmod o-w')
   } else if ((mode & 0o004) !== 0 && existsSync(file)) {
-    const why = 'every user sees the names of locks; and who reads a SQLite file can keep its writers out'
+    const why = 'every user sees the names of locks, and a reader of a SQLite file can keep writers out'
     chart.warning('sqlite.rights', `${shown}: others may read`, why, 'chmod o-rwx, for the file and its folder')
   } else {
     chart.ok('sqlite.rights', `${shown}: others may not`)

@@ -1,4 +1,4 @@
-/** ZooKeeper: how many servers, which version, and how long sessions may be. Asked by four-letter words. */
+/** ZooKeeper: how many servers, which version, and how long can sessions be? The doctor asks with four-letter words. */
 import { connect } from 'node:net'
 import type { StoreUrl } from '../store-url.ts'
 import { fromStoreUrl } from '../stores/zookeeper/options.ts'
@@ -12,7 +12,7 @@ const PORT = 2_181
 export async function checkZookeeper(chart: Chart, url: StoreUrl): Promise<void> {
   const todo = 'allow srvr and conf (4lw.commands.whitelist) for the machine that asks'
   if (url.scheme === 'zookeepers') {
-    chart.unknown('zookeeper.server', 'four-letter words are asked in plain text, and this is TLS', todo)
+    chart.unknown('zookeeper.server', 'four-letter words go over plain text, and this connection is TLS', todo)
     return
   }
   const servers = fromStoreUrl(url, {}).servers.map(addressOf)
@@ -27,7 +27,7 @@ export async function checkZookeeper(chart: Chart, url: StoreUrl): Promise<void>
         return
       }
       if (/not currently serving/.test(said)) {
-        const why = 'it has no leader that it could follow: a majority of the ensemble must be there'
+        const why = 'it has no leader to follow: a majority of the ensemble must run'
         chart.warning('zookeeper.server', `${where} does not serve`, why, 'start the others, and look into its log')
         continue
       }
@@ -62,7 +62,7 @@ function say({ host, port }: Address, word: string): Promise<string> {
     })
     socket.on('error', reject)
     socket.on('close', () => resolve(said))
-    // Written, and not ended: some versions answer nothing to a client that has hung up.
+    // Write the word without ending the connection: some versions answer nothing to a client that has hung up.
     socket.on('connect', () => socket.write(word))
   })
 }
@@ -80,7 +80,7 @@ function checkVersion(chart: Chart, where: string, version: string): void {
 function checkConf(chart: Chart, mode: string, conf: string, url: StoreUrl, todo: string): void {
   const members = conf.match(/^server\.\d+=/gm)?.length ?? 0
   if (mode === 'standalone') {
-    const why = 'while it is down no lock can be had, and held ones are lost after their lease'
+    const why = 'while it is down nobody can get a lock, and held locks are lost after their lease'
     chart.warning('zookeeper.ensemble', 'one server, alone', why, 'run an ensemble of three or five')
   } else if (members > 0 && members % 2 === 0) {
     chart.note(
@@ -105,7 +105,7 @@ function checkConf(chart: Chart, mode: string, conf: string, url: StoreUrl, todo
     const why = `a ttlMs of ${ttlMs} is cut to ${max}: a pause that long loses every lock of the process`
     chart.warning('zookeeper.session', found, why, 'raise maxSessionTimeout (or tickTime), or ask for a shorter ttlMs')
   } else if (min > ttlMs) {
-    const why = `a ttlMs of ${ttlMs} can't be had: a dead holder keeps others waiting for ${min} ms`
+    const why = `this ZooKeeper can't do a ttlMs of ${ttlMs}: a dead holder keeps others waiting for ${min} ms`
     chart.warning('zookeeper.session', found, why, 'lower minSessionTimeout (or tickTime)')
   } else {
     chart.ok('zookeeper.session', found)

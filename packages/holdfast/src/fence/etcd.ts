@@ -1,5 +1,5 @@
 /**
- * A guard for what the same etcd keeps: a compare for the caller's own transaction, which fails once the place is gone.
+ * A guard for data in the same etcd: a compare for the caller's own transaction, which fails once the place is gone.
  */
 import { UsageError } from '../contract/errors.ts'
 import type { Held } from '../hold/held.ts'
@@ -7,8 +7,9 @@ import type { EtcdGuard, EtcdStore } from '../stores/etcd/guard.ts'
 import { credentialOf, proofOf } from './proof.ts'
 
 /**
- * The compare of a hold: IF it stands THEN write. Nothing is remembered: etcd itself knows who holds the place. The
- * lock must be taken with `fairness: 'strict'`, or be an election's: callers that share a place share its key.
+ * The compare of a hold: IF the place stands THEN write. The guard remembers nothing, because etcd itself knows who
+ * holds the place. Take the lock with `fairness: 'strict'`, or use an election: callers that share a place share its
+ * key.
  */
 export function etcdGuard(store: EtcdStore, held: Held): EtcdGuard {
   const { line } = proofOf(held)

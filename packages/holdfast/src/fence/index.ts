@@ -1,5 +1,5 @@
 /**
- * `holdfast/fence`: the checking side of fencing tokens. What a lock protects refuses a holder that is no longer the
+ * `holdfast/fence`: the side that checks fencing tokens. What a lock protects refuses a holder that is no longer the
  * newest.
  */
 export type { SqliteDatabase } from '../optimistic/database.ts'

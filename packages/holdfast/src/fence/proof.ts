@@ -5,21 +5,20 @@ import { channels } from '../contract/events.ts'
 import { StaleTokenError, UnsupportedError, UsageError } from '../contract/errors.ts'
 import type { Held } from '../hold/held.ts'
 
-/** It is no secret of the lock: who knows it can write past a guard, but can't renew, release or take the lock. */
+/**
+ * A proof is no secret of the lock: whoever knows it can write past a guard, but can't renew, release or take the lock.
+ */
 export interface Proof {
   readonly line: string
   readonly token: bigint
-  /** 16 hex digits that name the holder's place: an equal token of another place is refused. */
+  /** 16 hex digits that name the holder's place. A guard refuses an equal token of another place. */
   readonly place: string
 }
 
-/** A signed 64-bit column must hold it. */
+/** The token must fit into a signed 64-bit column. */
 const TOKEN_MAX = 2n ** 63n - 1n
 
-/**
- * The proof of a hold, to be sent to whoever writes in its name. A proof that came from elsewhere is checked for its
- * form.
- */
+/** The proof of a hold, for whoever writes in its name. If a proof is given instead, its form is checked. */
 export function proofOf(held: Held | Proof): Proof {
   const credential = credentialOf(held)
   if (credential === null) return checkProof(held)
@@ -40,13 +39,14 @@ export function proofOf(held: Held | Proof): Proof {
   return { line, token, place }
 }
 
-/** Null: it is no hold of ours. */
+/** null: this is no hold of ours. */
 export function credentialOf(held: unknown): Credential | null {
   return typeof held === 'object' && held !== null && 'credential' in held ? (held.credential as Credential) : null
 }
 
 /**
- * The proof that `holdfast run` and `holdfast elect` give to the program that they start; null: it was not started so.
+ * The proof that `holdfast run` and `holdfast elect` give to the program that they start. null: they did not start this
+ * program.
  */
 export function environmentProof(env: Readonly<Record<string, string | undefined>> = process.env): Proof | null {
   const { HOLDFAST_LINE: line, HOLDFAST_TOKEN: token, HOLDFAST_PLACE: place } = env
@@ -70,7 +70,7 @@ function checkProof(value: unknown): Proof {
   return { line: checkName('the line of a proof', line), token, place }
 }
 
-/** As text, for a header or a message: `1792; place=0123456789abcdef; line=stock%3A42`. */
+/** A proof as text, for a header or a message: `1792; place=0123456789abcdef; line=stock%3A42`. */
 export function formatProof(held: Held | Proof): string {
   const { line, token, place } = proofOf(held)
   return `${token}; place=${place}; line=${encodeURIComponent(line)}`
@@ -101,7 +101,8 @@ function decode(text: string): string | null {
 }
 
 /**
- * The refusal: by a newer token, or by an equal one of another place (a store that lost its data may give one twice).
+ * The refusal. A newer token causes it, or an equal token of another place: a store that lost its data may give the
+ * same token twice.
  */
 export function staleToken(resource: string, proof: Proof, newest: bigint): StaleTokenError {
   const { line, token: given } = proof

@@ -1,10 +1,10 @@
 /**
- * `holdfast/history`: a history for other programs: as a trace that Perfetto and Chrome open, and for the torture
+ * `holdfast/history`: exports a history for other programs: as a trace for Perfetto and Chrome, and for the torture
  * checker.
  */
 import type { HistoryEntry } from './history.ts'
 
-/** What `toTrace` needs of an entry: those of `hf.history()` have it, and so has `recent` of a report. */
+/** What `toTrace` needs of an entry. Entries of `hf.history()` have it, and so does `recent` of a report. */
 export type TraceEntry = Pick<HistoryEntry, 'atMs' | 'lock' | 'ms' | 'reason' | 'by'> & { readonly event: string }
 
 /** The entries of one process. */
@@ -53,20 +53,21 @@ function bars(entry: TraceEntry, pid: number, rowOf: (text: string) => number): 
   return [{ ph: 'X', name, cat: 'holdfast', pid, tid, ts: (atMs - ms) * US, dur: ms * US, args }]
 }
 
-/** What a history for the checker is called after. */
+/** A process with a history for the checker. */
 export interface CheckableProcess {
   readonly host: string
   readonly pid: number
   readonly ttlMs: number
-  /** What `hf.history()` gave there. */
+  /** What `hf.history()` returned there. */
   readonly entries: readonly HistoryEntry[]
 }
 
 const READERS_MAX = 1_000_000
 
 /**
- * Lines for `holdfast torture check FILE`, which judges them by the laws: exclusion, tokens that rise, and so on. One
- * process; readers that share a place have one token, and are left out, as is what began before the ring did.
+ * Lines for `holdfast torture check FILE`, which judges them by the laws: exclusion, tokens that rise, and so on. For
+ * one process. Left out are readers that share a place, because they have the same token, and holds that began before
+ * the oldest entry.
  */
 export function toTortureHistory({ host, pid, ttlMs, entries }: CheckableProcess): string {
   const p = `${host}:${pid}`
@@ -82,7 +83,7 @@ export function toTortureHistory({ host, pid, ttlMs, entries }: CheckableProcess
       const kind = capacity === 1 ? 'mutex' : capacity === READERS_MAX ? 'rw' : 'semaphore'
       lines.set(lock, { name: lock, kind, capacity })
       asked.set(request, entry)
-      // For ever is written as a day: JSON has no word for it.
+      // Infinity is written as a day, because JSON has no word for it.
       const waitMs = Math.min(entry.waitMs ?? 0, 86_400_000)
       events.push({ t, e: 'acquire', p, i: request, line: lock, weight, exclusive: weight === capacity, waitMs })
     } else if (WAITS.includes(event) && asked.delete(request)) {

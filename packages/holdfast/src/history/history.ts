@@ -1,4 +1,4 @@
-/** A bounded ring of what happened to the locks of one instance, as this process saw it. */
+/** What happened to the locks of one instance, as this process saw it: a ring with a fixed number of entries. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { Events, EventSource } from '../contract/events.ts'
 import type { Runtime } from '../contract/runtime.ts'
@@ -9,25 +9,25 @@ export interface HistoryEntry {
   readonly atMs: number
   /** The monotonic clock of this process, for the order of what this process saw. */
   readonly monoMs: number
-  /** As the channels are called: `acquired`, `lost` … */
+  /** Named like the channels: `acquired`, `lost` … */
   readonly event: HistoryKind
   readonly lock: string
-  /** Which request, of `requested` to its end. */
+  /** The number of the request; the same from `requested` to the end of the request. */
   readonly request?: number
   readonly token?: bigint
   /** `waitedMs` or `heldMs`. */
   readonly ms?: number
-  /** Of `requested`: how long the caller is ready to wait, and how much of the lock it wants. */
+  /** For `requested`: how long the caller is ready to wait, and how much of the lock it wants. */
   readonly waitMs?: number
   readonly weight?: number
   readonly capacity?: number
-  /** Of `acquired`: who handed it over. Of `waiting`: where. */
+  /** For `acquired`: who gave the lock. For `waiting`: where the caller waits. */
   readonly by?: 'store' | 'process'
-  /** Of `lost` and `failed`: why. */
+  /** For `lost` and `failed`: why. */
   readonly reason?: string
 }
 
-/** What can happen to a lock, as the channels are called. */
+/** What can happen to a lock, named like the channels. */
 export type HistoryKind =
   | 'requested'
   | 'waiting'
@@ -64,7 +64,7 @@ type Told = Partial<Omit<Events['requested'] & Events['acquired'] & Events['lost
   readonly where?: 'store' | 'process'
 } & { readonly lock: string; readonly instance: number }
 
-/** Hears what happens to the locks of one instance; the answer ends that. The message is as it was published. */
+/** Calls the listener with each event of one instance's locks, as published. Call the result to stop. */
 export function hearLocks({ instance }: EventSource, listener: (event: HistoryKind, told: Told) => void): () => void {
   const stops = KINDS.map((event) => {
     const heard = (message: unknown): void => {
@@ -83,7 +83,7 @@ export class History {
   readonly #runtime: Runtime
   readonly #size: number
   readonly #entries: HistoryEntry[] = []
-  /** Where the oldest stands, once the ring is full. */
+  /** The index of the oldest entry, once the ring is full. */
   #oldest = 0
   readonly #stop: () => void
 

@@ -1,6 +1,5 @@
 /**
- * What a process sees, written into the store for `holdfast why` and the console; docs/reference/events.md has its
- * form.
+ * Writes what a process sees into the store, for `holdfast why` and the console. docs/reference/events.md has the form.
  */
 import type { Core } from '../acquire/core.ts'
 import { diagnostics } from '../contract/events.ts'
@@ -11,25 +10,25 @@ import { StoreCell } from '../kit/cell.ts'
 import { LimiterCounts, type ReportedLimiter } from '../kit/limiter/counts.ts'
 import { entryOf, hearLocks, type HistoryKind } from './history.ts'
 
-/** Somebody who holds what another waits for. */
+/** A process that holds what another process waits for. */
 export interface Blocker {
   readonly host: string
   readonly pid: number
   readonly label: string
 }
 
-/** One event, as short as it can be. */
+/** One event, as short as possible. */
 export interface ReportedEvent {
-  /** When, by the wall clock of the process. */
+  /** When it happened, by the wall clock of the process. */
   readonly atMs: number
-  /** As the channels are called: `acquired`, `lost` and so on. */
+  /** Named like the channels: `acquired`, `lost` and so on. */
   readonly event: string
   readonly lock: string
   /** `waitedMs` or `heldMs`. */
   readonly ms?: number
   /** Who granted: the store, or another caller of the process. */
   readonly by?: 'store' | 'process'
-  /** Of a loss or a failure: why. */
+  /** For a loss or a failure: why. */
   readonly reason?: string
   readonly token?: string
 }
@@ -38,7 +37,7 @@ export interface ReportedEvent {
 export interface Report extends Blocker {
   /** The version of this format. */
   readonly v: 1
-  /** 16 hex digits, one for each instance. */
+  /** 16 hex digits, different for each instance. */
   readonly id: string
   /** When the instance was made, by the wall clock of the process. */
   readonly startedMs: number
@@ -62,9 +61,9 @@ export interface Report extends Blocker {
   readonly omitted: number
 }
 
-/** Who reports, in the list of all. */
+/** A process that reports, in the list of all. */
 export interface Reporter extends Blocker {
-  /** When it last said that it is there. */
+  /** When it last reported that it runs. */
   readonly atMs: number
 }
 
@@ -79,10 +78,10 @@ const LIST_TTL_MS = 600_000
 const REPORTERS_MAX = 256
 const ITEMS_MAX = 32
 const RECENT_MAX = 64
-/** Limiters, and keys of each. */
+/** The most limiters in a report, and the most keys of each. */
 const LIMITERS_MAX = 8
 const BYTES_MAX = 8_192
-/** A wait that has lasted so long is worth a look at who holds; at most so many looks for one report. */
+/** After a wait of this length it is worth a look at who holds the lock; each report makes at most so many looks. */
 const LONG_WAIT_MS = 1_000
 const LOOKS_MAX = 4
 
@@ -101,7 +100,7 @@ export class Reporting {
   readonly #cell: StoreCell<Report>
   readonly #list: StoreCell<Record<string, Reporter>>
   readonly #stopHearing: () => void
-  /** What this process asks of its limiters. */
+  /** What this process asked of its limiters. */
   readonly limiters: LimiterCounts = new LimiterCounts(() => {
     this.#isChanged = true
   })
@@ -159,7 +158,7 @@ export class Reporting {
     if (this.#recent.length > RECENT_MAX) this.#recent.shift()
   }
 
-  /** Readers that share a place have one token: the hold ends with the last of them. */
+  /** Readers that share a place have one token: their hold ends with the last of them. */
   #follow(event: HistoryKind, lock: string, token: string, sinceMs: number): void {
     const key = `${token} ${lock}`
     const hold = this.#holds.get(key)
@@ -177,7 +176,7 @@ export class Reporting {
       if (now - this.#listedAt >= LIST_EVERY_MS) await this.#enlist(now)
       if (this.#isChanged || now - this.#writtenAt >= AGAIN_MS) await this.#write(now)
     } catch (error) {
-      // The store is silent, or has no cells: what is reported is for people, and locks go on without.
+      // The store is silent, or has no cells. A report is only for people, and locks go on without it.
       diagnostics.failed(REPORTS_KEY, error)
     }
     if (!this.#isOver) this.#cancel = this.#core.runtime.after(EVERY_MS, () => void this.#tick(), false)
@@ -189,7 +188,7 @@ export class Reporting {
       const alive = Object.entries(before).filter(([, one]) => Math.abs(atMs - one.atMs) < LIST_TTL_MS)
       const others = alive.filter(([id]) => id !== this.#id)
       if (others.length >= REPORTERS_MAX) {
-        throw new UsageError(`${REPORTERS_MAX} processes report already: this one does not`)
+        throw new UsageError(`${REPORTERS_MAX} processes report already, so this one does not`)
       }
       return Object.fromEntries([...others, [this.#id, { ...this.#who, atMs }]])
     })
@@ -201,7 +200,7 @@ export class Reporting {
     this.#isChanged = false
     const report = this.#make()
     let version = await this.#cell.write(report, this.#version)
-    // It has lapsed, or a write of ours was not answered: nobody else writes there.
+    // The report has lapsed, or a write of ours got no answer: nobody else writes there.
     if (version === null) version = await this.#cell.write(report, (await this.#cell.read()).version)
     this.#version = version ?? 0n
     this.#writtenAt = now
@@ -215,7 +214,7 @@ export class Reporting {
     }
   }
 
-  /** As much as fits: of every list the same number is left out, and in the end all of it. */
+  /** As much as fits: of every list the same number of entries is left out, in the end all of them. */
   #make(): Report {
     const [waits, holds] = [[...this.#waits.values()], [...this.#holds.values()]]
     for (let left = 0; ; left++) {

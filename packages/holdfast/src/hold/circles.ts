@@ -1,31 +1,31 @@
 /**
- * Which waiters can never be served. A waiter says in its place's data what its caller holds; from that and the lines
- * it is worked out backwards: whoever is held up by nobody that waits will go on, and lets go of what it holds; then
- * those behind it will. What is left when nothing more can be let go waits in a circle.
+ * Finds waiters that nobody will ever serve. The data of a waiter's place says what its caller holds; from that and the
+ * lines this file works backwards. A caller whom no waiter holds up will go on, and will release what it holds; then
+ * the callers behind it will go on, too. When nothing more can be released, the waiters that are left wait in a circle.
  */
 import type { LineView, PlaceView } from '../contract/driver.ts'
 
-/** A place that waits while its caller holds others. */
+/** A place that waits while its caller holds other places. */
 export interface Entangled {
   readonly line: string
   readonly place: PlaceView
-  /** Who stands in front of it and waits in turn: indexes into the same list. */
+  /** The waiters that stand ahead of this place: indexes into the same list. */
   readonly blockedBy: readonly number[]
 }
 
 interface Node {
   readonly line: LineView
   readonly place: PlaceView
-  /** All places of the line in front of it. */
+  /** All places of the line that stand ahead of this place. */
   readonly ahead: readonly PlaceView[]
 }
 
 const keyOf = (line: string, token: bigint): string => `${token} ${line}`
 
-/** Those that wait in a circle, of all that wait. */
+/** Of all waiters, those that wait in a circle. */
 export function findEntangled(lines: readonly LineView[]): Entangled[] {
   const nodes: Node[] = []
-  /** Which waiter's caller holds this place, or is this place. */
+  /** For each place: the waiters whose caller holds that place, or the waiter that is that place. */
   const agents = new Map<string, Node[]>()
   const add = (key: string, node: Node): void => {
     agents.set(key, [...(agents.get(key) ?? []), node])

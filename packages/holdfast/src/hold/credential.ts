@@ -1,20 +1,22 @@
-/** What a guard may know of a hold: its token, and a name of its place that does not give away the place's id. */
+/** What a guard may know of a hold: its token, and a name of its place that does not reveal the place's id. */
 import { createHash } from 'node:crypto'
 import type { Mode } from '../acquire/spec.ts'
 
-/** A place can be issued this often; its tokens differ in their last ten bits. */
+/** A place can be issued this many times: the tokens of its issues differ in their last ten bits. */
 export const ISSUES_PER_PLACE = 1024n
-/** The number of its last issue. */
+/** The number of the last issue of a place. */
 export const ISSUE_MAX = 1023
 
 export interface Credential {
   readonly line: string
   readonly token: bigint
-  /** 16 hex digits of a digest of the place's id: who knows the id can forge the owner, so guards never see it. */
+  /**
+   * 16 hex digits of a digest of the place's id. Whoever knows the id can act as the owner, so guards never see the id.
+   */
   readonly place: string
   /** Only 'exclusive' holds have an order among themselves. */
   readonly mode: Mode
-  /** Nobody else is ever given the same place. */
+  /** Nobody else ever gets the same place. */
   readonly alone: boolean
   /** The store's tokens rise. */
   readonly fenced: boolean

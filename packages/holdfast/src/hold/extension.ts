@@ -1,6 +1,6 @@
 /**
- * Renewing a fixed lease by hand. A lease that is to be longer than before gets a new id with it: requests of the old
- * id that come late find nothing, so no request that is still on its way can make the lease shorter again.
+ * Renews a fixed lease by hand. A lease that becomes longer also gets a new id: a late request with the old id finds
+ * nothing, so no request that is still under way can make the lease shorter again.
  */
 import type { Core } from '../acquire/core.ts'
 import { checkWhole } from '../contract/check.ts'
@@ -10,12 +10,14 @@ import { TTL_MS_MAX } from '../contract/options.ts'
 import type { Hold } from './hold.ts'
 import { insist } from './insist.ts'
 
-/** Refuses what can't be extended, before the store is asked. */
+/** Refuses a hold that can't be extended, before the store is asked. */
 export function checkExtension({ driver }: Core, { spec, lease }: Hold, ms: number): void {
   const line = spec.name
   checkWhole('extend', ms, 1, TTL_MS_MAX)
   if (spec.ask.settings.renew) {
-    throw new UsageError(`lock ${JSON.stringify(line)} renews itself: extend goes with renew: false`, { line })
+    throw new UsageError(`lock ${JSON.stringify(line)} renews itself: take the lock with renew: false to extend it`, {
+      line,
+    })
   }
   if (ms > lease.ttlMs && driver.rename === undefined) {
     throw new UnsupportedError(
@@ -26,7 +28,7 @@ export function checkExtension({ driver }: Core, { spec, lease }: Hold, ms: numb
   }
 }
 
-/** Asks until the store has answered or the lease is over. The hold is told of what was answered. */
+/** Asks until the store has answered or the lease is over, and tells the hold the answer. */
 export async function extend(core: Core, hold: Hold, ms: number): Promise<void> {
   const { heartbeat, runtime, cleanup } = core
   const { lease, spec } = hold
@@ -47,9 +49,11 @@ export async function extend(core: Core, hold: Hold, ms: number): Promise<void> 
   let isOurs = false
   try {
     const place = await insist(core, runtime.now() + heartbeat.leftMs(lease), ask)
-    // Read after the old deadline, the answer may be older than the next holder: the clock is asked first.
+    // If this code reads the answer after the old deadline, the next holder may already have the lock. So ask the clock
+    // first.
     if (!hold.live) return
-    // Another token is another place: the first has lapsed, and a late enter of its id has come (see heartbeat.ts).
+    // Another token means another place: the first has lapsed, and a late enter of its id has arrived (see
+    // heartbeat.ts).
     if (place === null || place.token !== lease.token) {
       heartbeat.remove(lease)
       hold.ended('its place is gone from the store', 'gone')
@@ -59,7 +63,8 @@ export async function extend(core: Core, hold: Hold, ms: number): Promise<void> 
     heartbeat.extend(lease, entry, ttlMs, place)
     hold.placed(place)
   } finally {
-    // Released or lost meanwhile, under its old id: under the new one the place may stand, and nobody wants it.
+    // The hold was released or lost meanwhile, under its old id. Under the new id the place may still stand, and nobody
+    // wants that place.
     if (isLonger && !isOurs) cleanup.drop({ entry, doubted: true })
   }
 }

@@ -1,6 +1,7 @@
 /**
- * Handing a hold on to another process: the place gets an id that nobody uses yet, which is written into a text;
- * whoever first asks with the text gives it an id of its own, and holds. The token rises with every hand.
+ * Hands a hold on to another process. The place gets an id that no process uses yet, and a ticket (a text) names that
+ * id. The first process that adopts the ticket gives the place an id of its own, and holds the lock. The token rises
+ * with every hand-over.
  */
 import type { Entry, Place } from '../contract/driver.ts'
 import { checkName, checkText } from '../contract/check.ts'
@@ -17,7 +18,7 @@ import { usableMs } from '../contract/validity.ts'
 
 /** A name of 512 bytes may be six times as long in JSON, and base64 adds a third. */
 const TEXT_BYTES_MAX = 8_192
-/** Of a semaphore, and of a read-write lock. */
+/** The capacity limit of semaphores and of read-write locks. */
 const SHARES_MAX = 1_000_000
 
 interface Deed {
@@ -29,8 +30,8 @@ interface Deed {
   readonly ttlMs: number
   readonly lockDelayMs: number
   /**
-   * How long others must still be kept away, counted from the moment of handing on; the heir counts from its own, which
-   * is later.
+   * How long others must still be kept away, counted from the moment of export. The heir counts from its own adoption,
+   * which is later.
    */
   readonly minHoldMs: number
   readonly id: string
@@ -38,7 +39,7 @@ interface Deed {
 }
 
 /**
- * Moves a place to an id of nobody's, and writes down what its heir must know. The caller has ended its own hold of it.
+ * Gives the place a one-time id, and writes down what the heir must know. The caller has already ended its own hold.
  */
 export async function writeDeed(
   core: Core,
@@ -53,7 +54,7 @@ export async function writeDeed(
     rename(core, { ...lease.entry, outlives: true }, id),
   )
   if (place === null) {
-    throw new LockLostError(`lock ${JSON.stringify(spec.name)} was lost before it could be handed on`, {
+    throw new LockLostError(`lock ${JSON.stringify(spec.name)} was lost before it could be exported`, {
       line: spec.name,
     })
   }
@@ -71,7 +72,7 @@ function textOf(deed: Deed): string {
   return Buffer.from(JSON.stringify(deed)).toString('base64url')
 }
 
-/** Makes a hold of what the text names; works once. */
+/** Makes a hold from a ticket; works once. */
 export async function adopt(core: Core, text: string, base: LockSettings): Promise<Handle> {
   const deed = readDeed(core, text)
   const { line, mode, weight, capacity, ttlMs, lockDelayMs, minHoldMs } = deed
@@ -79,7 +80,7 @@ export async function adopt(core: Core, text: string, base: LockSettings): Promi
   const spec = otherwise(makeSpec(core, { name: line, mode, weight, capacity }, settings), { shareKey: null })
   const offer: Offer = {
     ask: (entry) => rename(core, { ...entry, id: deed.id }, entry.id),
-    // Until then the place may stand, if it was handed on just now.
+    // If the place was exported just now, it may stand until then.
     patienceMs: usableMs(ttlMs),
   }
   return new Promise((resolve, reject) => {
@@ -94,19 +95,24 @@ export async function adopt(core: Core, text: string, base: LockSettings): Promi
 }
 
 function goneError(line: string): NotHeldError {
-  const message = `lock ${JSON.stringify(line)}: what was handed on has lapsed, was broken, or was adopted by another`
+  const message =
+    `lock ${JSON.stringify(line)}: this ticket no longer works: ` +
+    'its lease has lapsed, somebody broke the lock, or another process adopted it'
   return new NotHeldError(message, { line })
 }
 
-/** Refuses what can't be handed on, before anything is given up. */
+/** Refuses a hold that can't be handed on, before anything is given up. */
 export function checkDeed(core: Core, spec: Spec, counter: number): void {
   if (core.driver.rename === undefined) throw unsupported(core, spec.name)
   if (counter >= ISSUE_MAX) {
-    throw new UsageError(`lock ${JSON.stringify(spec.name)}: it was handed on ${counter} times; release it`, {
-      line: spec.name,
-    })
+    throw new UsageError(
+      `lock ${JSON.stringify(spec.name)}: it was exported ${counter} times, the most there can be; release it`,
+      {
+        line: spec.name,
+      },
+    )
   }
-  // Written down before anything is given up: what adopt would refuse must not cost the hold.
+  // Write the ticket down before giving anything up: a ticket that adopt would refuse must not cost the hold.
   readDeed(core, textOf(deedOf(core, spec, { id: core.runtime.randomId(), counter, minHoldMs: 0 })))
 }
 
@@ -116,7 +122,7 @@ function rename(core: Core, entry: Entry, id: string): Promise<Place | null> {
 }
 
 function unsupported({ driver }: Core, line: string): UnsupportedError {
-  return new UnsupportedError(`a hold can't be handed on on ${driver.name}: ${driver.traits.safety}`, { line })
+  return new UnsupportedError(`${driver.name} can't export a hold: ${driver.traits.safety}`, { line })
 }
 
 function readDeed(core: Core, text: string): Deed {
@@ -127,19 +133,19 @@ function readDeed(core: Core, text: string): Deed {
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
   }
-  // Not shown: whoever has a ticket can take the lock, and an error ends up in a log.
-  if (!isDeed(deed)) throw new UsageError('adopt takes the text that export() gave; what was given is another text')
+  // Do not show the text: whoever has a ticket can take the lock, and errors end up in logs.
+  if (!isDeed(deed)) throw new UsageError('adopt takes the text that export() returned; this is another text')
   checkName('a lock name', deed.line)
   if (deed.store !== core.driver.name) {
-    throw new UsageError(`this hold is on another store and can't be adopted on ${core.driver.name}`)
+    throw new UsageError(`this hold is on another store: ${core.driver.name} can't adopt it`)
   }
   return deed
 }
 
 /**
- * A ticket comes from another process, and maybe by way of a third that has changed it: its numbers are held to what a
- * lock may be asked for. A `counter` of 5 000 would give the heir a token beyond those of the next four holders, and
- * every guard would refuse them.
+ * A ticket comes from another process, and perhaps a third process has changed it. So its numbers must be within what a
+ * caller may ask of a lock. A `counter` of 5 000 would give the heir a token beyond those of the next four holders, and
+ * every guard would refuse those holders.
  */
 function isDeed(value: unknown): value is Deed {
   if (typeof value !== 'object' || value === null) return false

@@ -1,4 +1,4 @@
-/** What the caller of `acquire` gets: a view of a hold that can be released once. */
+/** What the caller of `acquire` gets: a view of a hold that the caller can release once. */
 import type { Credential } from './credential.ts'
 import { diagnostics } from '../contract/events.ts'
 import { type ClosedError, LockLostError, NotHeldError } from '../contract/errors.ts'
@@ -6,9 +6,9 @@ import type { Held, HoldState } from './held.ts'
 import type { Hold } from './hold.ts'
 import type { Spec } from '../acquire/spec.ts'
 
-/** What few handles have. */
+/** Fields that few handles need. */
 class Extras {
-  /** What it was asked for with, inside another hold. */
+  /** What this handle was asked for with, inside another hold. */
   spec: Spec | null = null
   wanted: AbortController | null = null
   onReleased: (() => void) | null = null
@@ -30,8 +30,8 @@ export class Handle implements Held {
     if (spec !== hold.spec) this.#more.spec = spec
     if (onReleased !== null) this.#more.onReleased = onReleased
     hold.join(this)
-    // In a step of its own, before the caller's: what is told may let go at once, and whoever makes this handle is not
-    // ready for that.
+    // Runs in a microtask of its own, before the caller's code: a listener may release the lock at once, and the code
+    // that makes this handle is not ready for that.
     if (spec.ask.settings.onState !== null) queueMicrotask(() => this.#begun())
   }
 
@@ -44,7 +44,7 @@ export class Handle implements Held {
     return this.#extras
   }
 
-  /** Since when this handle holds, if it shares its place with others and somebody listens. */
+  /** Since when this handle holds the lock, if it shares its place with others and somebody listens. */
   get sinceMs(): number | null {
     return this.#extras === null ? null : this.#extras.sinceMs
   }
@@ -61,7 +61,7 @@ export class Handle implements Held {
     return this.#hold.token
   }
 
-  /** Whether it was entered again inside another one. */
+  /** True if this handle came from re-entry, inside another handle's hold. */
   get isNested(): boolean {
     return this.#extras !== null && this.#extras.onReleased !== null
   }
@@ -70,7 +70,7 @@ export class Handle implements Held {
     return this.#hold
   }
 
-  /** For the guards of `holdfast/fence`; no part of `Held`. */
+  /** For the guards of `holdfast/fence`; not part of `Held`. */
   get credential(): Credential {
     return this.#hold.credential
   }
@@ -110,8 +110,8 @@ export class Handle implements Held {
     if (this.#hold.state === 'lost') throw this.#hold.loss
     if (this.#hold.isDoubtful()) {
       throw new LockLostError(
-        `lock ${JSON.stringify(name)} must be taken as lost: ` +
-          'by the wall clock its lease has run out, and the store is being asked',
+        `lock ${JSON.stringify(name)} must be treated as lost: ` +
+          'by the wall clock its lease has run out; Holdfast is asking the store',
         { line: name },
       )
     }
@@ -139,7 +139,7 @@ export class Handle implements Held {
     await this.release()
   }
 
-  /** The hold is gone; what the holder asks from now on is answered accordingly. */
+  /** The hold is lost; from now on this handle answers accordingly. */
   lost(loss: LockLostError): void {
     this.#controller?.abort(loss)
     this.tell('lost')
@@ -166,7 +166,7 @@ export class Handle implements Held {
     if (onState !== null) this.#call(() => onState(state, this))
   }
 
-  /** Somebody else waits for the lock. */
+  /** Tells the holder that somebody else waits for the lock. */
   tellWanted(): void {
     this.#extras?.wanted?.abort(this.#wantedReason())
     const { onWanted } = this.#spec.ask.settings
@@ -177,11 +177,11 @@ export class Handle implements Held {
     return new Error(`somebody waits for lock ${JSON.stringify(this.name)}`)
   }
 
-  /** What a listener throws is nobody's result. */
+  /** An error of a listener goes to diagnostics: it must not become the result of our caller. */
   #call(listener: () => unknown): void {
     const failed = (error: unknown): void => diagnostics.failed(this.#spec.name, error)
     try {
-      // An async one gives a promise, though its type says that nobody waits for it.
+      // An async listener returns a promise, although its type says that nobody waits for the result.
       const told = listener()
       if (told instanceof Promise) told.catch(failed)
     } catch (error) {
@@ -194,7 +194,7 @@ export class Handle implements Held {
   }
 
   #release(): Promise<boolean> {
-    // The clock decides whether it is still ours, before anything is sent.
+    // Ask the clock first whether the hold is still ours; only then send anything.
     if (this.#hold.state === 'lost') return Promise.resolve(false)
     this.#released = true
     const ours = this.#hold.letGo(this)

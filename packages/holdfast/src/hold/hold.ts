@@ -1,4 +1,4 @@
-/** One issue of a granted place: the handles of its holder and of the re-entries nested in it share it. */
+/** One issue of a granted place. The handle of its holder and the handles of all re-entries share it. */
 import type { Place, Push } from '../contract/driver.ts'
 import type { Core } from '../acquire/core.ts'
 import { type Credential, ISSUES_PER_PLACE, placeDigest } from './credential.ts'
@@ -15,9 +15,9 @@ import type { Spec } from '../acquire/spec.ts'
 import { AliveWatch } from '../acquire/alive-watch.ts'
 import { WantedWatch } from '../acquire/wanted.ts'
 
-/** Who gave the hold out, and takes it back. */
+/** What issues holds, and takes them back. */
 export interface Issuer {
-  /** The last handle let go. True: the place was still ours. */
+  /** The last handle has let go. True: the place was still ours. */
   takeBack(hold: Hold): Promise<boolean>
   /** The place is gone. */
   forget(hold: Hold): void
@@ -25,15 +25,15 @@ export interface Issuer {
 
 const OURS = Promise.resolve(true)
 
-/** What few holds have: a process may have a million holds, so they are made when they are needed. */
+/** Fields that few holds need. A process may have a million holds, so these are made only when needed. */
 class Extras {
   loss: LockLostError | null = null
   owner: object | symbol | null = null
-  /** Handles beside the first. */
+  /** All handles but the first. */
   others: Set<Handle> | null = null
   cancelMax: Cancel | null = null
   place: string | null = null
-  /** Set once somebody wants to know whether others wait. */
+  /** Set as soon as a holder wants to know whether others wait. */
   wantedWatch: WantedWatch | null = null
   isWanted = false
   /** One extension at a time: each counts from the lease that the one before has left. */
@@ -53,9 +53,9 @@ export class Hold implements LeaseListener {
   /** How often this place was issued before. */
   readonly counter: number
   readonly #issuer: Issuer
-  /** When it was issued, unless it was the first: that one began with the grant of the place. */
+  /** When this hold was issued. null for the first issue of a place: it began with the grant. */
   readonly #issuedAtMs: number | null
-  /** Nearly always there is one handle, and no list is made for it. */
+  /** There is nearly always one handle, so no list is made for it. */
   #first: Handle | null = null
   #state: 'held' | 'at-risk' | 'ended' = 'held'
   #extras: Extras | null = null
@@ -99,7 +99,7 @@ export class Hold implements LeaseListener {
     return this.#extras === null ? null : this.#extras.others
   }
 
-  /** Whether the store has said, since somebody heeds, that others wait. */
+  /** Whether the store has said that others wait, since a holder began to ask. */
   get isWanted(): boolean {
     return this.#extras?.isWanted === true
   }
@@ -109,17 +109,17 @@ export class Hold implements LeaseListener {
     checkWanted('held.wanted', this.spec.ask.settings, this.#core.driver.traits)
   }
 
-  /** From here on the handles are told when somebody else waits for the lock. */
+  /** From here on the handles hear when somebody else waits for the lock. */
   heed(): void {
     if (this.#more.wantedWatch !== null || this.#state === 'ended') return
     const { heartbeat } = this.#core
     const watch = new WantedWatch(this.#core, this.spec.name, () => heartbeat.look(this.lease))
     this.#more.wantedWatch = watch
-    // Asked once the watch is in force: who came earlier is in the answer, who comes later is told.
+    // Ask once the watch is in force: then the answer shows whoever came earlier, and the watch whoever comes later.
     void watch.start().then(() => heartbeat.look(this.lease))
   }
 
-  /** Tells those who listen that a caller holds from now on, and for how long that caller has waited. */
+  /** Publishes that a caller holds the lock from now on, and how long that caller has waited. */
   begin(request: number, askedAtMs: number, counter: number): void {
     const { name: lock } = this.spec
     const { source } = this.#core
@@ -129,7 +129,9 @@ export class Hold implements LeaseListener {
     channels.acquired.publish({ store, instance, lock, request, token: this.token, waitedMs, by })
   }
 
-  /** The same for a place that was taken in one step with others, or adopted: only now it is known that it was had. */
+  /**
+   * The same for a place that was taken in one step with others, or adopted: only now is it certain that we have it.
+   */
   beginUnasked(): void {
     if (!channels.requested.hasSubscribers && !channels.acquired.hasSubscribers) return
     const { name, ask } = this.spec
@@ -142,12 +144,12 @@ export class Hold implements LeaseListener {
     if (channels.acquired.hasSubscribers) this.begin(request, this.lease.sinceMonoMs, 0)
   }
 
-  /** How long the place has been held by whoever has this hold, or this one of the readers that share it. */
+  /** How long this holder has held the place; for one of several readers that share it, since that reader came. */
   #heldMs(holder: Handle | null): number {
     return this.#core.runtime.now() - (holder?.sinceMs ?? this.#grantedAtMs)
   }
 
-  /** Those for whom a hold began: one, or each of the readers that share it. */
+  /** All for whom a hold began: one holder, or each of the readers that share the place. */
   #holders(): readonly (Handle | null)[] {
     return this.#isShared ? this.#handles().filter(({ isNested }) => !isNested) : [this.#first]
   }
@@ -160,7 +162,7 @@ export class Hold implements LeaseListener {
     return this.lease.token * ISSUES_PER_PLACE + BigInt(this.counter)
   }
 
-  /** Made when a guard asks: a hold that nobody guards pays nothing. */
+  /** Made when a guard asks, so that a hold without a guard costs nothing. */
   get credential(): Credential {
     const { name, ask } = this.spec
     const { mode, shareKey, settings } = ask
@@ -175,7 +177,7 @@ export class Hold implements LeaseListener {
     }
   }
 
-  /** What a guard knows the place by: its first id. */
+  /** By this name a guard knows the place: the digest of its first id. */
   get #placeDigest(): string {
     this.#more.place ??= placeDigest(this.lease.id)
     return this.#more.place
@@ -186,7 +188,7 @@ export class Hold implements LeaseListener {
     return this.#extras === null ? null : this.#extras.loss
   }
 
-  /** How long the place must stay after it is given back now. */
+  /** How long the place must stay if it is given back now. */
   get lingerMs(): number {
     const { minHoldMs } = this.spec.ask.settings
     return minHoldMs === 0 ? 0 : Math.max(0, Math.ceil(this.#grantedAtMs + minHoldMs - this.#core.runtime.now()))
@@ -210,7 +212,10 @@ export class Hold implements LeaseListener {
     return Math.max(0, this.#core.heartbeat.leftMs(this.lease))
   }
 
-  /** The machine may have slept: not lost yet, but nothing may be done until the store has been asked. */
+  /**
+   * True if the machine may have slept. The hold is not lost yet, but the holder may do nothing until the store has
+   * answered.
+   */
   isDoubtful(): boolean {
     if (!this.#core.heartbeat.isDoubtful(this.lease)) return false
     this.#core.heartbeat.look(this.lease)
@@ -226,7 +231,7 @@ export class Hold implements LeaseListener {
     }
   }
 
-  /** A handle lets go; with the last one the place is given back. */
+  /** A handle lets go; with the last handle the place is given back. */
   letGo(handle: Handle): Promise<boolean> {
     if (this.#first !== handle) {
       this.#others?.delete(handle)
@@ -234,7 +239,7 @@ export class Hold implements LeaseListener {
       this.#first = this.#others?.values().next().value ?? null
       if (this.#first !== null) this.#others?.delete(this.#first)
     }
-    // Readers that share the place come and go one by one; who has entered its own hold again does not.
+    // Publish a release for each reader that shares the place, and for the first handle, but not for a re-entry.
     if (this.#first === null || (this.#isShared && !handle.isNested)) this.#tellReleased(handle)
     if (this.#first !== null) return OURS
     this.#end()
@@ -244,7 +249,7 @@ export class Hold implements LeaseListener {
   /** Renews a fixed lease: it lasts `ms` from before the request on, or its ttl if that is longer. */
   extend(ms: number): Promise<void> {
     checkExtension(this.#core, this, ms)
-    // Before the place gets another id.
+    // Take the digest before the place gets another id.
     this.#more.place ??= placeDigest(this.lease.id)
     const extending = (this.#more.extending ?? Promise.resolve()).then(() => {
       checkExtension(this.#core, this, ms)
@@ -260,14 +265,14 @@ export class Hold implements LeaseListener {
     throw this.loss ?? new NotHeldError(`lock ${JSON.stringify(name)}: this hold was released`, { line: name })
   }
 
-  /** Ends here, to go on in another process: the text names it there, once. */
+  /** Ends the hold here, so that another process can go on with it. The returned ticket names the place there, once. */
   async handOn(): Promise<string> {
     checkDeed(this.#core, this.spec, this.counter)
     if (this.#others !== null && this.#others.size > 0) {
       const name = JSON.stringify(this.spec.name)
       const message = this.#isShared
-        ? `lock ${name}: other readers of this process share it; take it with fairness: 'strict' to hand it on`
-        : `lock ${name}: a hold that was entered again can't be handed on; release those first`
+        ? `lock ${name}: other readers of this process share it; take it with fairness: 'strict' to export it`
+        : `lock ${name}: a hold with re-entries can't be exported; release those first`
       throw new UsageError(message, { line: this.spec.name })
     }
     this.#end()
@@ -278,13 +283,14 @@ export class Hold implements LeaseListener {
     try {
       return await writeDeed(this.#core, this.spec, this.lease, this.counter, this.lingerMs)
     } catch (error) {
-      // Where it stands nobody knows: under its old id it goes now, under the new one with its lease.
+      // Nobody knows under which id the place stands now. Under its old id it goes now, under the new id with its
+      // lease.
       this.#core.cleanup.drop(this.lease)
       throw error
     }
   }
 
-  /** Ends without a loss, for all handles at once: the instance is being closed. */
+  /** Ends all handles at once without a loss: the instance is being closed. */
   close(): void {
     this.#end()
     for (const holder of this.#holders()) this.#tellReleased(holder)
@@ -329,7 +335,7 @@ export class Hold implements LeaseListener {
   #giveUp(maxHoldMs: number): void {
     if (this.#state === 'ended') return
     this.#core.heartbeat.remove(this.lease)
-    this.#lose(`it was held for maxHoldMs, ${maxHoldMs} ms`, 'max-hold')
+    this.#lose(`its maxHoldMs of ${maxHoldMs} ms is over`, 'max-hold')
   }
 
   #lose(reason: string, cause: LossCause): void {
@@ -338,8 +344,8 @@ export class Hold implements LeaseListener {
     this.#end()
     const loss = new LockLostError(`lock ${JSON.stringify(name)} was lost: ${reason}`, { line: name })
     this.#more.loss = loss
-    // The store may believe in the place a little longer than we do: with it gone, the next is served at once.
-    // Unless the lost holder is to have time to notice: it may be in the middle of something.
+    // The store may keep the place a little longer than we trust it: leaving it lets the next waiter in at once. But
+    // not if the lost holder is to have time to notice, because that holder may be in the middle of something.
     this.lease.unwatch()
     this.#core.cleanup.drop(this.lease, Math.max(this.lingerMs, this.spec.ask.settings.lockDelayMs))
     if (channels.lost.hasSubscribers) {
@@ -372,7 +378,7 @@ export class Hold implements LeaseListener {
     for (const handle of this.#handles()) handle.tell(state)
   }
 
-  /** A copy: whoever is told may let go. */
+  /** A copy, because a listener may let go while the list is read. */
   #handles(): Handle[] {
     return this.#first === null ? [] : [this.#first, ...(this.#others ?? [])]
   }

@@ -1,11 +1,12 @@
-/** A question about one's own place that a lost reply must not leave open. */
+/** Asks the store about our own place until there is an answer, because a lost reply must not leave the matter open. */
 import type { Core } from '../acquire/core.ts'
 import { StoreUnreachableError } from '../contract/errors.ts'
 
 const PAUSE_MS = 50
 
 /**
- * Asks until there is an answer, or until the lease must have lapsed: asked again with the same id it answers the same.
+ * Asks until there is an answer, or until the lease must have lapsed. A repeated request with the same id gets the same
+ * answer.
  */
 export async function insist<T>(core: Core, until: number, ask: () => Promise<T>): Promise<T> {
   const { runtime } = core

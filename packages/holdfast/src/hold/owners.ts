@@ -1,6 +1,5 @@
 /**
- * The holds that were taken in the name of an owner, so that the same owner can enter again. Known in this process
- * only.
+ * Holds that were taken in the name of an owner, so that the same owner can enter again. Only this process knows them.
  */
 import type { Hold } from './hold.ts'
 

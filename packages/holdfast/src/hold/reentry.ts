@@ -1,7 +1,8 @@
 /**
  * Re-entry by async context. `using` opens a context around the work; work inside it that asks for the same line enters
- * the hold it is already in. A hold has at most one nested hold at a time: siblings (Promise.all) take turns, since two
- * tasks inside one exclusive hold would not exclude each other. Only descendants of the nested one go deeper.
+ * the hold that it is already in. A hold has at most one nested hold at a time. Siblings (Promise.all) wait for each
+ * other, because two tasks inside one exclusive hold would not exclude each other. Only descendants of the nested hold
+ * go deeper.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Core } from '../acquire/core.ts'
@@ -12,18 +13,18 @@ import { timedOut } from '../acquire/local-queue.ts'
 import type { Spec } from '../acquire/spec.ts'
 import { type Waiter, WaiterList } from '../acquire/waiter.ts'
 
-/** The innermost context around the caller. Most callers are in none, and ask no further. */
+/** The innermost context around the caller. Most callers are in none, and look no further. */
 export const storage: AsyncLocalStorage<Context> = new AsyncLocalStorage<Context>()
 
 export class Context {
   readonly #core: Core
   readonly #hold: Hold
   readonly #parent: Context | undefined
-  /** False: it only tells what the caller holds. */
+  /** False: this context only says what the caller holds. */
   readonly #reentrant: boolean
   #open = true
   #nested: Handle | null = null
-  /** Whether the nested one lets go by itself, at the end of the work given to `using`. */
+  /** Whether the nested hold ends by itself, with the work given to `using`. */
   #nestedEnds = false
   readonly #waiters = new WaiterList()
 
@@ -40,7 +41,7 @@ export class Context {
     try {
       return await storage.run(context, fn)
     } finally {
-      // A background task that outlives the work still sees this context: it must not take itself for the holder.
+      // A background task that outlives the work still sees this context, and must not take itself for the holder.
       context.#open = false
     }
   }
@@ -54,7 +55,7 @@ export class Context {
     return null
   }
 
-  /** All that the caller holds by the contexts it is in, the innermost first. */
+  /** All that the caller holds through its contexts, the innermost first. */
   static holds(core: Core): readonly Hold[] {
     const holds: Hold[] = []
     for (let context = storage.getStore(); context !== undefined; context = context.#parent) {
@@ -78,11 +79,13 @@ export class Context {
     }
   }
 
-  /** Two acquires in a row inside one `using`: the second waits for the first, which nobody else will ever release. */
+  /**
+   * Two acquires in a row inside one `using`: the second would wait for the first, which nobody else will ever release.
+   */
   #refuseDeadlock({ spec }: Waiter): void {
     if (!spec.ask.settings.refuseDeadlock || this.#nestedEnds) return
     throw new DeadlockError(
-      `lock ${JSON.stringify(spec.name)}: an earlier acquire inside the same using has not been released, ` +
+      `lock ${JSON.stringify(spec.name)}: an earlier acquire inside the same using was not released, ` +
         'and this one would wait for it; release the earlier one first, or nest using',
       { line: spec.name },
     )
@@ -101,7 +104,7 @@ export class Context {
         this.#nest(waiter)
         return
       }
-      // The hold it waited inside is over: it stands in line like everybody else.
+      // The hold that this waiter waited inside is over, so the waiter joins the queue like everybody else.
       if (this.#core.isClosing) waiter.reject(this.#core.closedError())
       else {
         waiter.ask()
@@ -111,7 +114,7 @@ export class Context {
   }
 }
 
-/** What is held must be at least what is asked for: a reader that waits to write would wait for itself. */
+/** The held mode must be at least the wanted mode: a reader that waits to write would wait for itself. */
 export function checkMode(hold: Hold, spec: Spec): void {
   if (hold.spec.ask.mode === 'shared' && spec.ask.mode === 'exclusive') {
     throw new UsageError(

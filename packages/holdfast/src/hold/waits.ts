@@ -1,4 +1,4 @@
-/** Who waits in this process while holding something: enough to see, before waiting, that it would never end. */
+/** Who in this process waits while holding something: enough to see, before a wait begins, that it would never end. */
 import { DeadlockError } from '../contract/errors.ts'
 import type { Hold } from './hold.ts'
 import type { Spec } from '../acquire/spec.ts'
@@ -20,8 +20,8 @@ export class Waits {
   }
 
   /**
-   * Throws if what is asked for is held by the caller, or by somebody who waits, through others perhaps, for what the
-   * caller holds.
+   * Throws if the caller holds what it asks for, or if the holder waits for what the caller holds, perhaps through
+   * others.
    */
   check({ spec, holds }: Wait): void {
     const path = holds.some((hold) => hold.live && leavesNoRoom(hold.spec, spec))
@@ -30,7 +30,7 @@ export class Waits {
     if (path === null) return
     const circle = [...path, spec.name].map((line) => JSON.stringify(line)).join(' → ')
     throw new DeadlockError(
-      `to wait for lock ${JSON.stringify(spec.name)} would never end in this process: ${circle}`,
+      `waiting for lock ${JSON.stringify(spec.name)} would never end in this process: ${circle}`,
       {
         line: spec.name,
       },
@@ -54,7 +54,7 @@ function leavesNoRoom(held: Spec, wanted: Spec): boolean {
   return held.name === wanted.name && held.ask.weight + wanted.ask.weight > wanted.ask.capacity
 }
 
-/** Whether one must wait for the other. Permits may be enough for both: they are never refused. */
+/** Whether one of two must wait for the other. Permits are never refused: there may be enough for both. */
 function collide(a: Spec, b: Spec): boolean {
   if (a.name !== b.name || a.ask.mode === 'permits' || b.ask.mode === 'permits') return false
   return a.ask.mode === 'exclusive' || b.ask.mode === 'exclusive'

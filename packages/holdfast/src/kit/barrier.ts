@@ -1,6 +1,7 @@
 /**
- * A barrier: so many parties wait for each other, and go on together, again and again. A party stands in a line while
- * it waits, so that the death of one is seen: its arrival counts no more, and another may come in its stead.
+ * A barrier: some parties wait for each other and go on together, again and again. A party stands in a line while it
+ * waits, so that the others see when one dies: then its arrival counts no more, and another party may come in its
+ * stead.
  */
 import { checkName, checkWhole } from '../contract/check.ts'
 import type { Core } from '../acquire/core.ts'
@@ -18,29 +19,30 @@ import type { LatchWaitOptions } from './latch.ts'
 export interface Barrier {
   readonly name: string
   /**
-   * Arrives and waits for the others; answers how often the barrier had opened before (anew after seven days without
-   * use). After `waitMs` or an abort the arrival is taken back, and the others go on waiting; if it opened in that very
-   * moment, it counts as passed.
+   * Arrives and waits for the others. Returns how often the barrier had opened before (the count begins anew after
+   * seven days without use). After `waitMs` or an abort the arrival is taken back, and the others go on waiting. If the
+   * barrier opened in that very moment, this party has passed.
    */
   wait(options?: LatchWaitOptions): Promise<number>
-  /** How many stand before it now. */
+  /** How many parties stand before the barrier now. */
   arrived(): Promise<number>
 }
 
 interface State {
   readonly parties: number
   readonly generation: number
-  /** The places of those that have arrived, by their tokens. */
+  /** The places of the parties that have arrived, by their tokens. */
   readonly arrived: readonly string[]
 }
 
 const PARTIES_MAX = 1_000
 const ALL = 1_000_000
 /**
- * What stands in the store of a barrier that nobody uses: barriers of a job or a request each have a name of their own.
+ * How long the store keeps the record of a barrier that nobody uses. Barriers of a job or a request have a name each,
+ * so their records must not stay for ever.
  */
 const KEEP_MS = 7 * 86_400_000
-/** Who waits for longer than this writes it anew, so that it is not forgotten meanwhile. */
+/** A party that waits for longer than this writes the record anew, so that the store does not forget it. */
 const RENEW_MS = 86_400_000
 
 export class StoreBarrier implements Barrier {
@@ -60,15 +62,15 @@ export class StoreBarrier implements Barrier {
     this.#cell = new StoreCell(core, line, KEEP_MS)
     this.#wakeups = new CellWakeups(core, line, settings.ttlMs)
     const spec = makeSpec(core, { name: line, mode: 'shared', weight: 1, capacity: ALL }, settings)
-    // Each party has a place of its own, unlike readers: two of one process on one place would be one arrival, and the
-    // barrier would never open.
+    // Each party has a place of its own, unlike readers. If two parties of one process shared a place, they would count
+    // as one arrival, and the barrier would never open.
     this.#stand = new LineLock(core, otherwise(spec, { shareKey: null, settings: { ...settings, reentrant: false } }))
   }
 
   async wait(options?: LatchWaitOptions): Promise<number> {
     const { waitMs, signal } = resolveAcquire(options, false)
     signal?.throwIfAborted()
-    // To stand is to be seen alive; it waits for nobody.
+    // A place in this line only shows that the party lives; it waits for nobody.
     const held = await this.#stand.acquire()
     try {
       const generation = await this.#arrive(held)
@@ -79,7 +81,7 @@ export class StoreBarrier implements Barrier {
         { line: this.name },
       )
     } finally {
-      // To leave the line is to ring as well: everybody who stands there looks.
+      // Leaving the line is also the wake-up: everybody who stands there looks.
       await held.release()
     }
   }
@@ -97,7 +99,7 @@ export class StoreBarrier implements Barrier {
       const { state, version } = await this.#read()
       if (state.generation > generation) return true
       if (runtime.now() - writtenAt >= RENEW_MS) {
-        // If another was faster, it has written it anew.
+        // If another party was faster, that party has written the record anew.
         await this.#cell.write(state, version)
         writtenAt = runtime.now()
       }
@@ -112,13 +114,16 @@ export class StoreBarrier implements Barrier {
     return this.#withdraw(held, generation)
   }
 
-  /** Writes the arrival down; the last one opens the barrier in the same step. Answers the generation it belongs to. */
+  /**
+   * Writes the arrival down. The last arrival opens the barrier in the same step. Returns the generation of the
+   * arrival.
+   */
   async #arrive(held: Held): Promise<number> {
     const me = String(held.token)
     let mine: number | null = null
     for (;;) {
       const { state, version } = await this.#read()
-      // An unanswered write was in force if the barrier has opened since, or if I am among those who wait.
+      // The write got no answer. It took effect if the barrier has opened since, or if I am among those who wait.
       if (mine !== null && state.generation > mine) return mine
       if (state.arrived.includes(me)) return state.generation
       const living = await this.#living(state)
@@ -136,7 +141,7 @@ export class StoreBarrier implements Barrier {
     }
   }
 
-  /** Takes the arrival back. True: too late, the barrier has opened with it. */
+  /** Takes the arrival back. True: too late, the barrier has opened with this party. */
   async #withdraw(held: Held, generation: number): Promise<boolean> {
     const me = String(held.token)
     for (;;) {
@@ -152,7 +157,7 @@ export class StoreBarrier implements Barrier {
     }
   }
 
-  /** Of those that have arrived, those that still stand in the line. */
+  /** Of the parties that have arrived, those that still stand in the line. */
   async #living(state: State): Promise<string[]> {
     if (state.arrived.length === 0) return []
     const standing = new Set<string>()
@@ -168,7 +173,7 @@ export class StoreBarrier implements Barrier {
     if (value === undefined) return { state: { parties: this.#parties, generation: 0, arrived: [] }, version }
     if (value.parties === this.#parties) return { state: value, version }
     throw new CapacityMismatchError(
-      `barrier ${JSON.stringify(this.name)} is for ${value.parties} parties, asked for ${this.#parties}`,
+      `barrier ${JSON.stringify(this.name)} is for ${value.parties} parties, this call asked for ${this.#parties}`,
       { line: this.name },
     )
   }

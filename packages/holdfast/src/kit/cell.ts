@@ -1,4 +1,7 @@
-/** A small shared value with a version: read it, write it if nobody else has, or let `update` do both until it fits. */
+/**
+ * A small shared value with a version. Read the value, and write it if nobody else has; or let `update` repeat both
+ * until the write succeeds.
+ */
 import { checkFunction, checkKeys, checkSpan, shown } from '../contract/check.ts'
 import type { Core } from '../acquire/core.ts'
 import {
@@ -11,19 +14,19 @@ import {
 import type { CellView } from '../contract/driver.ts'
 import { pause } from './pause.ts'
 
-/** A value and the version it has. `undefined` with version 0n: there is none. */
+/** A value and its version. `undefined` with version 0n: there is no value. */
 export interface Versioned<T> {
-  /** undefined: there is none. */
+  /** undefined: there is no value. */
   readonly value: T | undefined
   /** Rises with every change; 0n when there is no value. */
   readonly version: bigint
 }
 
-/** How long `update` goes on. */
+/** Options of `update`. */
 export interface UpdateOptions {
-  /** How long to go on against others that write. Default 10 000; Infinity allowed. */
+  /** How long to try again while others keep writing. Default 10 000; Infinity allowed. */
   readonly waitMs?: number
-  /** Ends the tries; the promise rejects with its reason. Default none. */
+  /** Ends the tries; the promise rejects with the reason of the signal. Default none. */
   readonly signal?: AbortSignal
 }
 
@@ -33,12 +36,13 @@ export interface Cell<T> {
   /** The value and its version now. */
   read(): Promise<Versioned<T>>
   /**
-   * Writes if the cell still has that version (0n: still absent). The new version, or null: somebody else was faster.
+   * Writes if the cell still has that version (0n: still absent). Returns the new version, or null: somebody else was
+   * faster.
    */
   write(value: T, version: bigint): Promise<bigint | null>
   /** Removes the cell if it still has that version. False: somebody else was faster. */
   remove(version: bigint): Promise<boolean>
-  /** Reads, computes and writes, again until nobody came between. `fn` may run several times. */
+  /** Reads, computes and writes, and begins again if somebody else wrote in between. `fn` may run several times. */
   update(fn: (value: T | undefined) => T | PromiseLike<T>, options?: UpdateOptions): Promise<Versioned<T>>
 }
 
@@ -50,7 +54,7 @@ export class StoreCell<T> implements Cell<T> {
   readonly #core: Core
   readonly #ttlMs: number
 
-  /** `ttlMs`: how long what is written lasts; 0 for ever. */
+  /** `ttlMs`: how long a written value lasts; 0 for ever. */
   constructor(core: Core, key: string, ttlMs = 0) {
     this.#core = core
     this.key = key
@@ -103,7 +107,8 @@ export class StoreCell<T> implements Cell<T> {
     const { view, doubted } = await this.#ask(() => this.#core.driver.swap(this.key, change))
     if (view.nonce === change.nonce) return view
     if (!doubted) return null
-    // The first request got no answer and the cell has moved on: it was overwritten, or never written.
+    // The first request got no answer, and the cell has changed since. Either somebody overwrote our value, or it was
+    // never written.
     throw new OutcomeUnknownError(
       `cell ${JSON.stringify(this.key)}: a write got no answer, and others have written since; read it again`,
       { line: this.key },

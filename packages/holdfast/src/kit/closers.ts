@@ -1,2 +1,2 @@
-/** What the primitives of one instance want to do before it closes. */
+/** What the primitives of one instance must do before the instance closes. */
 export type Closers = Set<() => void | Promise<void>>

@@ -1,12 +1,15 @@
 /**
- * A clock that only goes forward: the wall clock, carried on by the monotonic one where somebody sets the wall clock
- * back, and never behind what was seen of others.
+ * A clock that only goes forward. It follows the wall clock. If somebody sets the wall clock back, it goes on by the
+ * monotonic clock. It is never behind a time that it saw of others.
  */
 import type { Runtime } from '../contract/runtime.ts'
 
 export class ForwardClock {
   readonly #runtime: Pick<Runtime, 'now' | 'wallNow'>
-  /** Its rate while it is ahead of the wall clock: 1 keeps the distance, less lets the wall clock catch up. */
+  /**
+   * The rate of this clock while it is ahead of the wall clock: 1 keeps the distance, less lets the wall clock catch
+   * up.
+   */
   readonly #rateAhead: number
   #ms = 0
   #monoMs: number
@@ -27,7 +30,7 @@ export class ForwardClock {
     return this.#ms
   }
 
-  /** Another's clock stood at `ms`: this one goes on from there. */
+  /** Somebody else's clock showed `ms`: this clock goes on from there. */
   observe(ms: number): void {
     if (ms > this.now()) this.#ms = ms
   }

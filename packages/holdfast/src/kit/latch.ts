@@ -1,5 +1,5 @@
 /**
- * A count that goes down once, and those who wait until it is zero. Each count is written with an id, so that none is
+ * A count that goes down once, and callers who wait until it is zero. Each count is written with an id, so that none is
  * lost or doubled.
  */
 import { checkKeys, checkName, checkWhole } from '../contract/check.ts'
@@ -15,25 +15,25 @@ export type LatchWaitOptions = Pick<AcquireOptions, 'waitMs' | 'signal'>
 /** A count-down latch: opens once, and stays open. */
 export interface Latch {
   readonly name: string
-  /** Counts down; answers what is left. Below zero there is nothing. */
+  /** Counts down by `count` (default 1). Returns what is left, at least 0. */
   countDown(options?: { readonly count?: number }): Promise<number>
-  /** What is left. */
+  /** How much is left. */
   count(): Promise<number>
-  /** Waits until it is open. AcquireTimeoutError after `waitMs`. */
+  /** Waits until the latch is open. AcquireTimeoutError after `waitMs`. */
   wait(options?: LatchWaitOptions): Promise<void>
-  /** Forgets it, open or not: the name begins anew. */
+  /** Forgets the latch, open or not: the name begins anew. */
   reset(): Promise<void>
 }
 
 interface State {
   readonly count: number
   readonly left: number
-  /** The counts that were written last, so that one without an answer can be found. */
+  /** The ids of the newest counts, so that a count without an answer can be found. */
   readonly seen: readonly string[]
 }
 
 export const LATCH_COUNT_MAX = 1_000_000
-/** A count that was not answered is looked for at once: so many others may come between. */
+/** The writer of a count without an answer looks for it at once. So many other counts may come between. */
 const SEEN_MAX = 512
 
 export class StoreLatch implements Latch {
@@ -83,7 +83,7 @@ export class StoreLatch implements Latch {
     }
   }
 
-  /** A write without an answer is looked for by its id, and done again only if it is not there. */
+  /** If a write got no answer, looks for its id, and writes again only if the id is not there. */
   async #write(id: string, by: number): Promise<{ readonly left: number; readonly opened: boolean }> {
     for (;;) {
       const { value, version } = await this.#cell.read()
@@ -108,7 +108,7 @@ export class StoreLatch implements Latch {
     if (state === undefined) return { count: this.#total, left: this.#total, seen: [] }
     if (state.count === this.#total) return state
     throw new CapacityMismatchError(
-      `latch ${JSON.stringify(this.name)} counts from ${state.count} while it is in use, asked for ${this.#total}`,
+      `latch ${JSON.stringify(this.name)} is in use and counts from ${state.count}; this call asked for ${this.#total}`,
       { line: this.name },
     )
   }

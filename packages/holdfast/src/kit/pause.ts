@@ -1,9 +1,9 @@
-/** A wait that a caller is in: it ends by time, by an event, or by the caller's own signal. */
+/** A pause inside a call: it ends by time, by an event, or by the caller's own signal. */
 import { onAbort } from '../contract/aborts.ts'
 import type { Runtime } from '../contract/runtime.ts'
 
 /**
- * Resolves after `ms` or once `until` has settled; rejects with the signal's own reason. Keeps the process alive
+ * Resolves after `ms`, or once `until` has settled. Rejects with the reason of the signal. Keeps the process alive
  * meanwhile.
  */
 export function pause(

@@ -1,6 +1,4 @@
-/**
- * Increasing numbers, taken from the store a range at a time: the next range is there before the last one is used up.
- */
+/** Increasing numbers, taken from the store a range at a time. The next range is fetched before the last is used up. */
 import { checkKeys, checkWhole } from '../contract/check.ts'
 import type { Core } from '../acquire/core.ts'
 import { diagnostics } from '../contract/events.ts'
@@ -8,30 +6,33 @@ import { OutcomeUnknownError } from '../contract/errors.ts'
 import { type Cell, StoreCell } from './cell.ts'
 import type { Closers } from './closers.ts'
 
-/** How many numbers are fetched at once. */
+/** Options of `segments`. */
 export interface SegmentsOptions {
-  /** The size of the first range, and the least of any. Default 100; 1 to 1 000 000. */
+  /** The size of the first range, and the least size of any range. Default 100; 1 to 1 000 000. */
   readonly step?: number
-  /** The most that a range grows to, when ranges are used up fast. Default 100 000, or `step`; `step` to 10 000 000. */
+  /**
+   * The largest size of a range; ranges grow while they are used up fast. Default 100 000, or `step`; `step` to 10 000
+   * 000.
+   */
   readonly stepMax?: number
 }
 
 /**
- * Numbers from 1 on: no two alike, and each larger than all before it in this process. Between processes they are as
- * far apart as their ranges. A process that dies leaves a gap of at most two ranges; one that closes leaves none,
- * unless others have taken a range since.
+ * Numbers from 1 on. No two are alike, and within a process each is larger than all before it. Numbers of two processes
+ * are as far apart as their ranges. A process that dies leaves a gap of at most two ranges. A process that closes
+ * leaves no gap, unless others have taken a range since.
  */
 export interface Segments extends AsyncDisposable {
   readonly name: string
-  /** The next number: larger than every one before in this process. */
+  /** The next number: larger than every number before it in this process. */
   next(): Promise<bigint>
-  /** The next number, or null where `next` would have to wait for the store. */
+  /** The next number, or null if `next` would have to wait for the store. */
   tryNext(): bigint | null
-  /** Gives back what was not used, if nobody has taken a range since. */
+  /** Gives back the unused numbers, if nobody has taken a range since. */
   close(): Promise<void>
 }
 
-/** `next` is the first one not used; `version` that of the cell after the range was taken. */
+/** `next` is the first unused number; `version` is that of the cell after the range was taken. */
 interface Range {
   next: bigint
   left: number
@@ -40,7 +41,7 @@ interface Range {
   openedAt: number
 }
 
-/** A range that lasts half as long makes the next one larger, one that lasts twice as long makes it smaller. */
+/** How long a range should last. If a range lasts half as long, the next is larger; if twice as long, smaller. */
 const AIM_MS = 10_000
 
 export class StoreSegments implements Segments {
@@ -103,7 +104,7 @@ export class StoreSegments implements Segments {
     await this.close()
   }
 
-  /** To the range that lies ready; how long the last one lasted says how large the one after it will be. */
+  /** Goes on to the range that lies ready. How long the last range lasted decides the size of the one after it. */
   #turn(): Range | null {
     const range = this.#spare
     if (range === null || this.#closing !== null) return null
@@ -120,13 +121,13 @@ export class StoreSegments implements Segments {
     return range
   }
 
-  /** In the background: if it fails, `next` asks again when it must, and tells. */
+  /** In the background. If this fails, the next call of `next` that needs numbers asks again, and reports the error. */
   #prefetch(): void {
     if (this.#spare !== null || this.#closing !== null) return
     this.#fetch().catch((error: unknown) => diagnostics.failed(this.name, error))
   }
 
-  /** One at a time. */
+  /** One fetch at a time. */
   async #fetch(): Promise<void> {
     const fetching = (this.#fetching ??= this.#take())
     try {
@@ -146,7 +147,7 @@ export class StoreSegments implements Segments {
         this.#spare = { next, left: size, size, version, openedAt: 0 }
         return
       } catch (error) {
-        // It may have been taken: then it is a gap, and the next one is as good.
+        // The range may have been taken without an answer. That leaves a gap, and the next range is as good.
         if (!(error instanceof OutcomeUnknownError)) throw error
       }
     }
@@ -159,17 +160,17 @@ export class StoreSegments implements Segments {
       this.#current = null
       this.#spare = null
       const newest = spare ?? current
-      // Only while the cell is as the newest range left it: then all that lies behind our first unused one is ours.
+      // Only while the cell is as our newest range left it: then all numbers after our first unused one are ours.
       if (newest !== null) await this.#cell.write(String(firstUnused(current, spare)), newest.version)
     } catch (error) {
-      // It costs a gap, no more.
+      // A failure costs a gap, no more.
       diagnostics.failed(this.name, error)
     }
     this.#closers.delete(this.#onClose)
   }
 }
 
-/** Where two ranges follow one another, both can be given back. */
+/** If the two ranges follow one another, both can be given back. */
 function firstUnused(current: Range | null, spare: Range | null): bigint {
   if (spare === null) return current?.next ?? 1n
   return current !== null && current.next + BigInt(current.left) === spare.next ? current.next : spare.next

@@ -1,13 +1,13 @@
 /**
- * Waiting for a change of something that is not a line: whoever changes it wakes the others by walking through a line
- * that they watch.
+ * Waits for a change of something that is not a line. Whoever makes the change wakes the others: it walks through a
+ * line that they watch.
  */
 import type { Core } from '../acquire/core.ts'
 import { diagnostics } from '../contract/events.ts'
 import type { Stop } from '../contract/driver.ts'
 import { pause } from './pause.ts'
 
-/** A wake-up may be lost: the caller looks again after this long. */
+/** A wake-up may be lost, so a waiting caller looks again after this long. */
 const LOOK_MS = 1_000
 
 export class CellWakeups {
@@ -21,7 +21,7 @@ export class CellWakeups {
     this.#ttlMs = ttlMs
   }
 
-  /** Wakes all who wait. Nobody depends on it: a failure goes to diagnostics. */
+  /** Wakes all who wait. Nobody depends on a wake-up, so a failure only goes to diagnostics. */
   async wakeAll(): Promise<void> {
     const { driver, runtime, cleanup } = this.#core
     const entry = {
@@ -40,7 +40,9 @@ export class CellWakeups {
     await cleanup.leave(entry)
   }
 
-  /** Looks until `look` gives something, at every wake-up and now and then besides. null: the time was up first. */
+  /**
+   * Calls `look` until it gives something: at every wake-up, and now and then without one. null: the time was up first.
+   */
   async until<T>(look: () => Promise<T | null>, waitMs: number, signal: AbortSignal | null): Promise<T | null> {
     const { driver, runtime } = this.#core
     const end = runtime.now() + waitMs
@@ -49,7 +51,7 @@ export class CellWakeups {
     try {
       for (;;) {
         this.#core.assertOpen()
-        // Made before the look: what changes while we look must not be missed.
+        // Make the promise before the look, so that no change during the look is missed.
         const woken = new Promise<void>((resolve) => {
           wake = resolve
         })

@@ -1,27 +1,27 @@
-/** Circles of waiters, across processes: found from what everybody can see in the store. */
+/** Finds circles of waiters across processes, from what everybody can see in the store. */
 import type { Core } from '../acquire/core.ts'
 import { type Entangled, findCircles, findEntangled } from '../hold/circles.ts'
 import { ISSUES_PER_PLACE } from '../hold/credential.ts'
 import type { LineView } from '../contract/driver.ts'
 import { pause } from '../kit/pause.ts'
 
-/** One of those who wait in a circle. */
+/** One of the waiters in a circle. */
 export interface DeadlockParty {
-  /** What it waits for. */
+  /** The lock that this waiter waits for. */
   readonly line: string
   readonly label: string
   readonly host: string
   readonly pid: number
-  /** For how long. */
+  /** How long it has waited. */
   readonly waitingMs: number
-  /** What it holds meanwhile. */
+  /** The locks that it holds meanwhile. */
   readonly holds: readonly { readonly line: string; readonly token: bigint }[]
 }
 
 /** Each waits for the next, and the last for the first. */
 export type Deadlock = readonly DeadlockParty[]
 
-/** Lines are looked at one after another: only what is seen twice is a circle, and not a picture of two moments. */
+/** Lines are read one after another, so one look may mix two moments. Only a circle that two looks show is real. */
 const SECOND_LOOK_MS = 100
 
 export async function findDeadlocks(core: Core): Promise<Deadlock[]> {

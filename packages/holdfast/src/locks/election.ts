@@ -1,6 +1,6 @@
 /**
- * One leader among many candidates, and everybody can see who. A candidate is a place in a line; the leader is its
- * head.
+ * One leader among many candidates, and everybody can see who leads. A candidate is a place in a line; the leader is
+ * the head of the line.
  */
 import { checkFunction, checkKeys, shown } from '../contract/check.ts'
 import type { Core } from '../acquire/core.ts'
@@ -14,7 +14,7 @@ import { makeSpec } from '../acquire/spec.ts'
 import { renewMs } from '../contract/validity.ts'
 import { pause } from '../kit/pause.ts'
 
-/** How a candidate stands. */
+/** Options of an election. */
 export interface ElectionOptions extends LockOptions {
   /**
    * What others see of this candidate: an address, a name. Default ''; together with label and host at most 1 kB of
@@ -25,7 +25,7 @@ export interface ElectionOptions extends LockOptions {
 
 /** Who leads, as the store shows it. */
 export interface Leader {
-  /** What the leader shows of itself. */
+  /** What the leader says about itself. */
   readonly value: string
   readonly token: bigint
   readonly host: string
@@ -36,22 +36,23 @@ export interface Leader {
 export interface Election {
   readonly name: string
   /**
-   * Stands for election, and leads from the moment it resolves: until `resign`, or until the signal of what it gives
-   * fires.
+   * Stands for election, and leads from the moment it resolves. It leads until `resign`, or until the signal of the
+   * returned hold fires.
    */
   campaign(options?: AcquireOptions): Promise<Held>
   /**
-   * Gives up all that was won through this object. True: it still led. Work given to `run` is told by its signal, and
-   * leads until it has ended: the next must not begin beside it.
+   * Gives up all that was won through this object. True: it still led. Work given to `run` hears of it by its signal,
+   * and leads until it has ended, because the next leader must not begin beside it.
    */
   resign(): Promise<boolean>
   /** Who leads now; null: nobody. */
   leader(): Promise<Leader | null>
-  /** The present leader, and then every change; null while there is none. Ends with the signal, or with `break`. */
+  /** The present leader, and then every change; null while nobody leads. Ends with the signal, or with `break`. */
   observe(options?: { readonly signal?: AbortSignal }): AsyncIterable<Leader | null>
   /**
-   * Leads and works, again after each loss, until the work ends by itself, `resign` is called, or the signal fires. The
-   * signal that the work gets fires in each of these cases; what it throws after a loss goes to diagnostics only.
+   * Leads and works, and stands again after each loss, until the work ends by itself, you call `resign`, or your signal
+   * fires. In each of these cases the signal that the work gets fires. What the work throws after a loss goes to
+   * diagnostics only.
    */
   run<T>(
     fn: (held: Held, signal: AbortSignal) => T | PromiseLike<T>,
@@ -64,7 +65,7 @@ export class LineElection implements Election {
   readonly #lock: Lock
   readonly #settings: LockSettings
   readonly #value: string
-  /** What was won, and how to stop the work that goes on under it; null: the caller's own business. */
+  /** The holds won, each with a way to stop the work under it; null if the caller looks after the work. */
   readonly #won = new Map<Held, (() => boolean) | null>()
 
   constructor(core: Core, name: string, settings: LockSettings, value: string) {
@@ -75,7 +76,7 @@ export class LineElection implements Election {
     const watched: LockSettings = {
       ...settings,
       onState: (state, held) => {
-        // However it ends: what is over is not kept, and is not resigned again.
+        // However a hold ends, forget it then, so that `resign` does not release it again.
         if (state === 'released' || state === 'lost') this.#over(held)
         onState?.(state, held)
       },
@@ -127,7 +128,7 @@ export class LineElection implements Election {
     try {
       for (let last: bigint | null | undefined; ; ) {
         if (signal?.aborted === true) return
-        // Made before the look: what changes while we look must not be missed.
+        // Make the promise before the look, so that no change during the look is missed.
         const changed = new Promise<void>((resolve) => {
           wake = resolve
         })
@@ -135,7 +136,7 @@ export class LineElection implements Election {
         const token = leader?.token ?? null
         if (token !== last) yield leader
         last = token
-        // A wake-up may be lost: looked at again by itself after a while.
+        // A wake-up may be lost, so look again after a while without one.
         await pause(this.#core.runtime, renewMs(this.#settings.ttlMs), signal, changed)
       }
     } catch (error) {
@@ -172,8 +173,8 @@ export class LineElection implements Election {
   }
 
   /**
-   * Leads, as of now: a grant may be older than the moment that it is told, and nobody is announced who no longer
-   * leads.
+   * Wins, and announces the leader as of now. A grant may be older than the moment we read it, so check first: nobody
+   * is announced who no longer leads.
    */
   async #win(options?: AcquireOptions): Promise<Held> {
     const { waitMs } = resolveAcquire(options, false)

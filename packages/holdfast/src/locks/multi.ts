@@ -1,6 +1,6 @@
 /**
- * Several locks as one: all or nothing. They are taken in one order everywhere (by the bytes of the name, then by the
- * store's kind and label), so that two who want the same locks never wait for each other.
+ * Several locks as one: all or nothing. Everybody takes them in the same order (by the bytes of the name, then by the
+ * store's kind and label), so that two callers who want the same locks never wait for each other.
  */
 import { checkFunction, shown } from '../contract/check.ts'
 import { AcquireTimeoutError, LockLostError, UsageError } from '../contract/errors.ts'
@@ -8,9 +8,9 @@ import type { Held } from '../hold/held.ts'
 import { LineLock, type Lock } from '../acquire/lock.ts'
 import { type AcquireOptions, resolveAcquire } from '../contract/options.ts'
 
-/** What the holder of several locks has. */
+/** Several locks that you hold. */
 export interface MultiHeld extends AsyncDisposable {
-  /** One for each lock, in the order in which they were given. */
+  /** One hold for each lock, in the order in which you gave the locks. */
   readonly holds: readonly Held[]
   /** Aborts when any of them is lost. */
   readonly signal: AbortSignal
@@ -18,15 +18,15 @@ export interface MultiHeld extends AsyncDisposable {
   readonly remainingMs: number
   /** Throws unless all are held. */
   assertHeld(): void
-  /** Lets all go. True: all were still ours. */
+  /** Releases all. True: all were still yours. */
   release(): Promise<boolean>
 }
 
 /** Several locks as one: all of them, or none. */
 export interface MultiLock {
-  /** Waits for all, `waitMs` in all. */
+  /** Waits for all of them; `waitMs` is for all together. */
   acquire(options?: AcquireOptions): Promise<MultiHeld>
-  /** One try: null when others have any of them. */
+  /** One try: null if others have any of them. */
   tryAcquire(options?: Pick<AcquireOptions, 'owner' | 'signal'>): Promise<MultiHeld | null>
   /** Runs the work while all are held. */
   using<T>(fn: (held: MultiHeld) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T>
@@ -65,7 +65,7 @@ class Holds implements MultiHeld {
 
 export class LineMultiLock implements MultiLock {
   readonly #locks: readonly LineLock[]
-  /** Where in the given order each of the sorted locks stood. */
+  /** For each of the sorted locks: its position in the given order. */
   readonly #order: readonly number[]
 
   constructor(locks: readonly Lock[]) {
@@ -108,7 +108,7 @@ export class LineMultiLock implements MultiLock {
   async using<T>(fn: (held: MultiHeld) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {
     checkFunction('the work given to using', fn)
     const multi = await this.#acquire(options)
-    // Inside all of them at once: the work may enter any of its locks again.
+    // The work runs inside the contexts of all locks at once, so that it may enter each of them again.
     let work = async (): Promise<T> => fn(multi)
     for (const [i, lock] of this.#locks.entries()) {
       const [held, inner] = [multi.holds[this.#order[i] as number] as Held, work]
@@ -122,7 +122,10 @@ export class LineMultiLock implements MultiLock {
       throw error
     }
     if (await multi.release()) return result
-    throw new LockLostError('one of several locks was lost; the work had ended, its result is in `result`', { result })
+    throw new LockLostError(
+      'one of several locks was lost; the work ended all the same, and its result is in `result`',
+      { result },
+    )
   }
 
   async #acquire(options?: AcquireOptions): Promise<Holds> {
@@ -138,14 +141,14 @@ export class LineMultiLock implements MultiLock {
         const leftMs = waitMs === 0 ? 0 : Math.max(1, until - runtime.now())
         holds.push(await lock.acquire({ ...options, waitMs: leftMs }))
       }
-      // The first was granted while the others were waited for: all must be held now.
+      // The first lock was granted while we waited for the others. All must be held now.
       for (const held of holds) held.assertHeld()
     } catch (error) {
       await release(holds)
       if (!(error instanceof AcquireTimeoutError) || waitMs === 0) throw error
       throw new AcquireTimeoutError(
         `lock ${JSON.stringify(error.line)}, one of ${this.#locks.length}, stayed held by others; ` +
-          `all were asked for within ${waitMs} ms`,
+          `waitMs for all together was ${waitMs} ms`,
         { line: error.line ?? '', cause: error },
       )
     }

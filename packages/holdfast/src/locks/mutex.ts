@@ -1,4 +1,4 @@
-/** One holder at a time. */
+/** A mutex: one holder at a time. */
 import type { Core } from '../acquire/core.ts'
 import { LineLock, type Lock } from '../acquire/lock.ts'
 import type { LockSettings } from '../contract/options.ts'

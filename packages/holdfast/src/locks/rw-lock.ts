@@ -1,20 +1,23 @@
-/** Many readers or one writer. Nobody overtakes: readers that come after a waiting writer wait behind it. */
+/**
+ * A read-write lock: many readers or one writer. Nobody overtakes: a reader that comes after a waiting writer waits
+ * behind that writer.
+ */
 import type { Core } from '../acquire/core.ts'
 import { LineLock, type Lock } from '../acquire/lock.ts'
 import type { LockSettings } from '../contract/options.ts'
 import { makeSpec } from '../acquire/spec.ts'
 import { LineUpgradeLock, type UpgradeLock } from './upgrade.ts'
 
-/** A reader weighs 1 and a writer all of it: a million readers at once, or one writer. */
+/** A reader weighs 1 and a writer weighs everything: a million readers at once, or one writer. */
 const ALL = 1_000_000
 
-/** Many may read at once, or one writes. */
+/** Many may read at once, or one may write. */
 export interface RwLock {
   /** Shared with other readers. */
   readonly read: Lock
-  /** Alone. */
+  /** Held alone. */
   readonly write: Lock
-  /** Reads beside other readers, and can become a write lock without letting go; one at a time. */
+  /** Reads beside other readers, and can become a write lock without a release. Only one can be held at a time. */
   readonly upgrade: UpgradeLock
 }
 

@@ -1,4 +1,4 @@
-/** Up to n permits at a time; one caller may take several. Permits never re-enter. */
+/** A semaphore: up to n permits at a time, of which one caller may take several. Permits never re-enter. */
 import { checkKeys, checkWhole } from '../contract/check.ts'
 import type { Core } from '../acquire/core.ts'
 import { UnsupportedError } from '../contract/errors.ts'
@@ -7,9 +7,9 @@ import { LineLock, type LineOptions, type Lock } from '../acquire/lock.ts'
 import type { AcquireOptions, LockSettings } from '../contract/options.ts'
 import { makeSpec, otherwise, type Spec } from '../acquire/spec.ts'
 
-/** `permits` of one acquisition: default 1, at most those of the semaphore. */
+/** Options of one acquisition of a semaphore. */
 export interface Permits {
-  /** How many to take. Default 1; 1 to the semaphore's capacity. */
+  /** How many permits to take. Default 1; 1 to the semaphore's capacity. */
   readonly permits?: number
 }
 
@@ -34,7 +34,6 @@ class PermitLock extends LineLock {
 export function semaphore(core: Core, name: string, permits: number, settings: LockSettings): Semaphore {
   checkWhole('permits', permits, 1, PERMITS_MAX)
   const { counting, safety } = core.driver.traits
-  if (!counting)
-    throw new UnsupportedError(`a semaphore can't be kept on ${core.driver.name}: ${safety}`, { line: name })
+  if (!counting) throw new UnsupportedError(`${core.driver.name} can't do semaphores: ${safety}`, { line: name })
   return new PermitLock(core, makeSpec(core, { name, mode: 'permits', weight: 1, capacity: permits }, settings))
 }

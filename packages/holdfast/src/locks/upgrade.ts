@@ -1,6 +1,6 @@
 /**
- * A read lock that can become a write lock without letting go. Readers go on beside it; of its kind there is one at a
- * time.
+ * A read lock that can become a write lock without a release. Readers read beside it; only one upgradeable lock can be
+ * held at a time.
  */
 import { checkFunction } from '../contract/check.ts'
 import type { Core } from '../acquire/core.ts'
@@ -16,24 +16,24 @@ import { cannotUpgrade, Raise } from '../acquire/raise.ts'
 import { makeSpec } from '../acquire/spec.ts'
 import { pause } from '../kit/pause.ts'
 
-/** What the holder of an upgradeable read lock has. */
+/** An upgradeable read lock that you hold. */
 export interface UpgradeHeld extends Held {
-  /** Waits for the readers to go, and writes. Releasing what it gives goes back to reading. */
+  /** Waits for the readers to go, and then writes. Release the returned hold to go back to reading. */
   upgrade(options?: Pick<AcquireOptions, 'waitMs' | 'signal'>): Promise<Held>
 }
 
 /** Reads beside other readers, and can become the writer. */
 export interface UpgradeLock {
   readonly name: string
-  /** Waits for its turn. */
+  /** Waits in the queue for the lock. */
   acquire(options?: AcquireOptions): Promise<UpgradeHeld>
-  /** One try; null: another upgradeable or a writer has the lock. */
+  /** One try; null: a writer or another upgradeable lock has it. */
   tryAcquire(options?: Pick<AcquireOptions, 'owner' | 'signal'>): Promise<UpgradeHeld | null>
   /** Runs the work while the lock is held. */
   using<T>(fn: (held: UpgradeHeld) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T>
 }
 
-/** More than half of all: two never fit. What is left is for readers. */
+/** More than half of the capacity, so two never fit. The rest is for readers. */
 const SHARE = 500_001
 
 export class LineUpgradeLock implements UpgradeLock {
@@ -85,7 +85,7 @@ export class LineUpgradeLock implements UpgradeLock {
   }
 }
 
-/** A hold that stands for another, with what is its own put over it. */
+/** A hold that wraps another hold, and replaces some members with its own. */
 abstract class HeldOver implements Held {
   protected readonly reader: Handle
 
@@ -114,7 +114,7 @@ abstract class HeldOver implements Held {
   }
 
   export(): Promise<string> {
-    const message = `lock ${JSON.stringify(this.name)}: an upgradeable hold can't be handed on`
+    const message = `lock ${JSON.stringify(this.name)}: an upgradeable hold can't be exported`
     return Promise.reject(new UnsupportedError(message, { line: this.name }))
   }
 
@@ -124,14 +124,14 @@ abstract class HeldOver implements Held {
 }
 
 /**
- * What the handles of one hold share: one that was entered again inside `using` would else wait for the first one's
- * writing.
+ * What all handles of one hold share. Without it, a handle from re-entry inside `using` would wait for the first
+ * handle's writing.
  */
 class Writing {
   readonly raise: Raise
   writer: Writer | null = null
   isUpgrading = false
-  /** How often it has written: each time is an issue of its place, with a token of its own. */
+  /** How often this hold has written: each time is another issue of its place, with a token of its own. */
   times = 0
 
   constructor(raise: Raise) {
@@ -144,7 +144,7 @@ const writings = new WeakMap<Hold, Writing>()
 class Upgradeable extends HeldOver implements UpgradeHeld {
   readonly #core: Core
   readonly #writing: Writing
-  /** The writing that this handle began, and ends with it. */
+  /** The writing that this handle began, and that ends with this handle. */
   #writer: Writer | null = null
 
   constructor(core: Core, reader: Handle, capacity: number) {
@@ -184,13 +184,14 @@ class Upgradeable extends HeldOver implements UpgradeHeld {
     signal?.throwIfAborted()
     const writing = this.#writing
     if (writing.isUpgrading || writing.writer?.live === true) {
-      throw new UsageError(`lock ${JSON.stringify(this.name)}: this hold is a write lock already, or becoming one`, {
+      throw new UsageError(`lock ${JSON.stringify(this.name)}: this hold is a write lock already, or is becoming one`, {
         line: this.name,
       })
     }
     if (BigInt(writing.times + 1) >= ISSUES_PER_PLACE) {
       throw new UsageError(
-        `lock ${JSON.stringify(this.name)}: this hold has written ${writing.times} times; release it`,
+        `lock ${JSON.stringify(this.name)}: this hold was upgraded ${writing.times} times, ` +
+          'the most there can be; release it',
         { line: this.name },
       )
     }
@@ -200,7 +201,7 @@ class Upgradeable extends HeldOver implements UpgradeHeld {
     try {
       const check = (): void => {
         signal?.throwIfAborted()
-        // Once the reader is lost, those behind it are granted: nothing may be waited for any more.
+        // Once the read lock is lost, those behind it are granted, so waiting must end here.
         this.assertHeld()
       }
       await writing.raise.begin(check, async (ms, changed) => {
@@ -235,8 +236,8 @@ class Upgradeable extends HeldOver implements UpgradeHeld {
 }
 
 /**
- * A hold to write: the same place, heavier. Its token is a further issue of that place, and so below the tokens of all
- * writers that wait behind it.
+ * A hold to write: the same place, with more weight. Its token is a further issue of that place, and so lower than the
+ * tokens of all writers that wait behind it.
  */
 class Writer extends HeldOver {
   readonly token: bigint

@@ -1,17 +1,17 @@
 /**
- * Names of locks are as many as there are orders and users; a metric that carries them would have as many series. So
- * locks are measured in groups: what is counted in a name becomes `*`.
+ * There are as many names of locks as orders and users, so a metric with names would have as many series. So metrics
+ * measure locks in groups: what counts up inside a name becomes `*`.
  */
 import { checkFunction, checkWhole } from '../contract/check.ts'
 
 /** How names of locks become groups. */
 export interface GroupOptions {
   /**
-   * The group that a lock, a job or a fenced resource is measured in. Default: UUIDs, long hexadecimal ids and digits
-   * become `*`, so `order:4711` is in `order:*`. What it throws goes into the group `other`.
+   * Returns the group of a lock, a job or a fenced resource. Default: UUIDs, long hexadecimal ids and digits become
+   * `*`, so `order:4711` is in `order:*`. If it throws, the group is `other`.
    */
   readonly groupOf?: (name: string) => string
-  /** How many groups there are at most: later ones are measured together, as `other`. Default 100; 1 to 10 000. */
+  /** The most groups there may be: later ones are measured together, as `other`. Default 100; 1 to 10 000. */
   readonly groupsMax?: number
 }
 
@@ -22,7 +22,7 @@ const GROUP_LENGTH_MAX = 128
 const OTHER = 'other'
 const IDS = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b(?=[a-f]*\d)[0-9a-f]{16,}\b|\d+/gi
 
-/** Digits, UUIDs and long hexadecimal ids become `*`. */
+/** Replaces digits, UUIDs and long hexadecimal ids by `*`. */
 export function defaultGroup(name: string): string {
   return name.replace(IDS, '*')
 }
@@ -45,7 +45,7 @@ export class Groups {
     try {
       return this.#groupOf(name).slice(0, GROUP_LENGTH_MAX)
     } catch {
-      // A metric that is named wrongly is worth less than the lock that it measures.
+      // A wrong name for a metric must not harm the lock that is measured.
       return OTHER
     }
   }

@@ -4,7 +4,7 @@ export interface Instrument {
   /** As OpenTelemetry has it: dots, no unit. */
   readonly name: string
   readonly kind: 'histogram' | 'counter' | 'gauge'
-  /** Of histograms: seconds. */
+  /** 's' (seconds) for histograms. */
   readonly unit: 's' | ''
   readonly help: string
 }

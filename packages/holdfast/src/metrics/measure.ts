@@ -1,4 +1,4 @@
-/** Turns events into measurements, whoever keeps these. */
+/** Turns events into measurements, for any sink that keeps them. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { Events, LockEvent } from '../contract/events.ts'
 import type { Groups } from './groups.ts'
@@ -6,18 +6,18 @@ import type { InstrumentKey } from './instruments.ts'
 
 export type Labels = { readonly [name: string]: string }
 
-/** Takes one measurement: of a histogram seconds, of a counter and a gauge what is to be added. */
+/** Takes one measurement: seconds for a histogram, the amount to add for a counter and a gauge. */
 export type Recorder = (value: number) => void
 
 /**
- * Who keeps measurements. A series is asked for once, and is then only called: to find it anew for each event would
- * cost more than the lock itself.
+ * Keeps measurements. `measure` asks for a series once and then only calls it: to look the series up at each event
+ * would cost more than the lock itself.
  */
 export interface Sink {
   series(instrument: InstrumentKey, labels: Labels): Recorder
 }
 
-/** Hears an event until stopped. */
+/** Calls the listener for each event, until the result is called. */
 export function hear<K extends keyof Events>(event: K, listener: (told: Events[K]) => void): () => void {
   const heard = (message: unknown): void => listener(message as Events[K])
   subscribe(`holdfast:${event}`, heard)
@@ -27,12 +27,12 @@ export function hear<K extends keyof Events>(event: K, listener: (told: Events[K
 const NAMES_MAX = 8_192
 const OUTCOMES = ['refused', 'timed-out', 'aborted', 'failed'] as const
 
-/** The series of one group of locks on one kind of store; each is made when it is needed first. */
+/** The series of one group of locks on one kind of store. Each is made when it is first needed. */
 class GroupSeries {
   readonly #sink: Sink
   readonly #labels: Labels
   readonly #made = new Map<string, Recorder>()
-  // Those of a lock that is free, which is asked for the most: without a look into the map.
+  // The most frequent series, those of a free lock, need no look into the map.
   #acquired: Recorder | null = null
   #held: Recorder | null = null
   #released: Recorder | null = null
@@ -102,7 +102,7 @@ function seriesOfLocks(sink: Sink, groups: Groups): (told: LockEvent) => GroupSe
     const group = groups.of(lock)
     let series = byGroup.get(group)
     if (series === undefined) byGroup.set(group, (series = new GroupSeries(sink, group, store)))
-    // Names are as many as users have; forgotten as a whole when there are too many.
+    // There are as many names as users; when there are too many, all are forgotten at once.
     if (byName.size >= NAMES_MAX) byName.clear()
     byName.set(lock, series)
     return series
@@ -111,10 +111,10 @@ function seriesOfLocks(sink: Sink, groups: Groups): (told: LockEvent) => GroupSe
 
 /** Measures all instances of this process until stopped. */
 export function measure(sink: Sink, groups: Groups): () => void {
-  /** The requests that wait now, so that each is counted out of the gauge that it was counted into. */
+  /** The requests that wait now. Each must leave the same gauge that it entered. */
   const waiting = new Map<number, GroupSeries>()
   const seriesOf = seriesOfLocks(sink, groups)
-  /** Whether the request has waited. */
+  /** Ends the wait of a request, and returns whether there was one. */
   const endWait = (request: number): boolean => {
     const waited = waiting.get(request)
     if (waited === undefined) return false

@@ -17,17 +17,17 @@ import { traceWaits } from './wait-spans.ts'
 
 export type { GroupOptions } from './groups.ts'
 
-/** How metrics and traces are made. */
+/** Options of `instrumentHoldfast`. */
 export interface OtelOptions extends GroupOptions {
-  /** Who keeps the metrics. Default: the global one. */
+  /** Keeps the metrics. Default: the global one. */
   readonly meterProvider?: MeterProvider
-  /** Who keeps the spans. Default: the global one. */
+  /** Keeps the spans. Default: the global one. */
   readonly tracerProvider?: TracerProvider
   /** Whether each wait becomes a span. Default true. */
   readonly spans?: boolean
   /**
-   * A wait that has lasted this long asks the store who holds the lock, once, and its span says so. Default 50;
-   * Infinity never asks.
+   * After a wait of this length, asks the store once who holds the lock, and writes the answer into the span. Default
+   * 50; Infinity never asks.
    */
   readonly blockedByAfterMs?: number
 }
@@ -36,7 +36,7 @@ const KEYS = [...GROUP_KEYS, 'meterProvider', 'tracerProvider', 'spans', 'blocke
 const SCOPE = 'holdfast'
 const BLOCKED_BY_AFTER_MS = 50
 
-/** Begins to measure and trace all Holdfast instances of this process. The answer stops it. */
+/** Measures and traces all Holdfast instances of this process from now on. Call the result to stop. */
 export function instrumentHoldfast(options: OtelOptions = {}): () => void {
   const given = checkKeys('instrumentation options', options, KEYS) as OtelOptions
   const afterMs = given.blockedByAfterMs ?? BLOCKED_BY_AFTER_MS
@@ -51,15 +51,16 @@ export function instrumentHoldfast(options: OtelOptions = {}): () => void {
   }
 }
 
-/** A series that is summed here and read by the SDK when it exports. */
+/** A series that is summed here. The SDK reads it when it exports. */
 interface Sum {
   readonly attributes: Attributes
   value: number
 }
 
 /**
- * What is counted is summed here, and the SDK asks for it: to tell it each step would cost more than the lock itself,
- * since the SDK finds the series by hashing its attributes each time. A histogram can't be asked for.
+ * Sums counters and gauges here, and the SDK reads the sums. To tell the SDK each step would cost more than the lock
+ * itself, because the SDK finds the series by hashing its attributes each time. The SDK can't read a histogram this
+ * way.
  */
 class MeterSink implements Sink {
   readonly #meter: Meter

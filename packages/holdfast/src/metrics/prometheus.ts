@@ -7,33 +7,33 @@ import { type Labels, measure, type Recorder } from './measure.ts'
 
 export type { GroupOptions } from './groups.ts'
 
-/** How metrics for Prometheus are made. */
+/** Options of `prometheusMetrics`. */
 export type PrometheusOptions = GroupOptions
 
 /** The metrics of this process, for Prometheus. */
 export interface PrometheusMetrics {
-  /** The content type of what `text` gives. */
+  /** The content type of the text. */
   readonly contentType: string
   /** All metrics as of now, in Prometheus' text format. */
   text(): string
   /** Answers a scrape: `createServer(metrics.handler)`, or a route of Express or of any framework over node:http. */
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void
-  /** Measures no more. What was measured stays. */
+  /** Stops measuring. What was measured stays. */
   stop(): void
 }
 
 interface Series {
   readonly labels: string
   value: number
-  /** Of a histogram: how many fell into each bucket, the last for all that are larger. */
+  /** For histograms: how many values fell into each bucket; the last bucket is for all larger values. */
   readonly counts: number[] | null
 }
 
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
 /**
- * Begins to measure all Holdfast instances of this process. Begin before locks are taken: what is held then is not
- * seen.
+ * Measures all Holdfast instances of this process from now on. Call it before you take locks, because it does not see
+ * locks that are held already.
  */
 export function prometheusMetrics(options: PrometheusOptions = {}): PrometheusMetrics {
   const groups = new Groups(checkKeys('metrics options', options, GROUP_KEYS) as GroupOptions)
@@ -52,7 +52,7 @@ class Registry {
     const series = this.#find(key, labels, INSTRUMENTS[key].kind === 'histogram')
     const { counts } = series
     if (counts === null) {
-      // What was held before the measuring began ends unseen: a gauge does not go below zero for it.
+      // A hold from before the measuring began also ends; the gauge must not go below zero for that.
       return (value) => {
         series.value = Math.max(0, series.value + value)
       }
@@ -123,7 +123,7 @@ function written(labels: Labels): string {
     .join(',')
 }
 
-/** As the text format wants it; a NUL, which a lock's name may hold, is shown instead of sent. */
+/** Escaped as the text format wants it. The name of a lock may hold a NUL, which is shown instead of sent. */
 function escaped(value: string): string {
   return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n').replaceAll('\u0000', '\uFFFD')
 }

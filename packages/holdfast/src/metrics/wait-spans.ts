@@ -1,4 +1,6 @@
-/** A span for each wait, as a child of what asked for the lock, with those that stood in the way. */
+/**
+ * Makes a span for each wait. Its parent is the span that asked for the lock; its attributes name who stood in the way.
+ */
 import { type Context, context, type Span, SpanKind, SpanStatusCode, type Tracer } from '@opentelemetry/api'
 import type { PlaceView } from '../contract/driver.ts'
 import type { WaitingEvent } from '../contract/events.ts'
@@ -6,14 +8,14 @@ import type { Groups } from './groups.ts'
 import { hear } from './measure.ts'
 
 interface Request {
-  /** Where the caller stood when it asked: the span is the child of that. */
+  /** The context of the caller when it asked: the parent of the span. */
   readonly parent: Context
   readonly startedMs: number
   span: Span | null
   timer: NodeJS.Timeout | null
 }
 
-/** Begins to make spans; the answer ends that, and the spans that are open. */
+/** Begins to make spans. Call the result to stop, and to end the open spans. */
 export function traceWaits(tracer: Tracer, groups: Groups, blockedByAfterMs: number): () => void {
   const requests = new Map<number, Request>()
   const begin = (request: Request, told: WaitingEvent): void => {
@@ -40,7 +42,7 @@ export function traceWaits(tracer: Tracer, groups: Groups, blockedByAfterMs: num
   const name = async (request: Request, span: Span, told: WaitingEvent): Promise<void> => {
     try {
       const holders = await told.holders()
-      // The wait has ended meanwhile: whoever holds now did not stand in its way.
+      // The wait has ended meanwhile, so whoever holds the lock now did not stand in its way.
       if (request.span === span) span.setAttributes(blockedBy(holders))
     } catch (error) {
       if (request.span === span) span.addEvent('holdfast.holders.unknown', { 'exception.message': String(error) })

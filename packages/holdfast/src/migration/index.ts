@@ -1,20 +1,20 @@
-/** `holdfast/migration`: migrations that one of several replicas runs, while the others wait. */
+/** `holdfast/migration`: of several replicas one runs the migrations, while the others wait. */
 import { checkFunction, checkKeys, checkName, checkSpan } from '../contract/check.ts'
 import { UsageError } from '../contract/errors.ts'
 import type { SessionLocks } from '../stores/sql/session-locks.ts'
 
-/** How long to wait for the migrations of another process. */
+/** Options of `withMigrationLock`. */
 export interface MigrationLockOptions {
-  /** Which migrations: those of one name take turns. Default 'migrate'; 1 to 512 bytes. */
+  /** Names the migrations: those with the same name run one after the other. Default 'migrate'; 1 to 512 bytes. */
   readonly name?: string
-  /** How long to wait for others who migrate. Default Infinity; 0 tries once. Then AcquireTimeoutError. */
+  /** How long to wait while another process migrates; then AcquireTimeoutError. Default Infinity; 0 tries once. */
   readonly waitMs?: number
 }
 
 /**
- * Does work while no other process does work of the same name on this server. The lock is one of the server's session,
- * so it needs no table, and ends with the process. Everybody runs its work, one after the other: migration tools find
- * out by themselves that nothing is left to do.
+ * Runs `work` while no other process runs work of the same name on this server. The lock belongs to a session of the
+ * server, so it needs no table, and it ends with the process. Every replica runs its work, one after the other: a
+ * migration tool finds out by itself that nothing is left to do.
  * @param url `postgres://…` or `mysql://…`, of the server itself: a transaction pooler is refused.
  */
 export async function withMigrationLock<T>(

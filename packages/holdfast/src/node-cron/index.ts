@@ -1,25 +1,23 @@
-/**
- * `holdfast/node-cron`: a `RunCoordinator` for node-cron 4: of all processes with the same task, one runs each slot.
- */
+/** `holdfast/node-cron`: a `RunCoordinator` for node-cron 4. Of all processes that have a task, one runs each slot. */
 import { checkKeys, checkText } from '../contract/check.ts'
 import type { Held } from '../hold/held.ts'
 import type { Holdfast } from '../holdfast.ts'
 
-/** What node-cron calls, for tasks with `distributed: true`. */
+/** What node-cron calls for tasks with `distributed: true`. */
 export interface RunCoordinator {
   /** Whether this process runs the slot that the key names. */
   shouldRun(key: string, ttlMs: number): Promise<boolean>
-  /** Called by node-cron when the task has ended. */
+  /** node-cron calls this when the task has ended. */
   onComplete(key: string): Promise<void>
 }
 
-/** How runs of the tasks are told apart. */
+/** Options of `runCoordinator`. */
 export interface RunCoordinatorOptions {
-  /** What the names of its locks begin with. Default 'node-cron/'; to 100 bytes. */
+  /** The beginning of the names of its locks. Default 'node-cron/'; at most 100 bytes. */
   readonly prefix?: string
   /**
-   * How far the clocks of two hosts may be apart: for so long after its beginning a slot stays taken, also when its
-   * work has ended. Default 60 000.
+   * How far the clocks of two hosts may differ. A slot stays taken for so long after it began, even if its work ends
+   * sooner. Default 60 000.
    */
   readonly clockSkewMs?: number
 }
@@ -27,8 +25,8 @@ export interface RunCoordinatorOptions {
 const CLOCK_SKEW_MS = 60_000
 
 /**
- * Give it to `setRunCoordinator`, or to a task as `runCoordinator`. The lock is renewed while the work runs; a store
- * that can't be asked is an error, and node-cron then skips the slot.
+ * Give the result to `setRunCoordinator`, or to a task as `runCoordinator`. The lock is renewed while the work runs. If
+ * the store does not answer, `shouldRun` rejects, and node-cron skips the slot.
  */
 export function runCoordinator(hf: Holdfast, options?: RunCoordinatorOptions): RunCoordinator {
   const given = checkKeys('runCoordinator options', options, ['prefix', 'clockSkewMs']) as RunCoordinatorOptions

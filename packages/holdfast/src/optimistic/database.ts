@@ -1,6 +1,6 @@
 /**
- * The user's own database as the optimistic lock sees it: read rows, write and count. Typed by the members that are
- * called.
+ * The user's own database as the optimistic lock sees it: read rows, write, and count. Only the members that we call
+ * are typed.
  */
 import { shown } from '../contract/check.ts'
 import { UsageError } from '../contract/errors.ts'
@@ -43,7 +43,7 @@ export type UserDatabase = PgDatabase | PostgresDatabase | MysqlDatabase | Sqlit
 export interface Database {
   readonly dialect: Dialect
   read(sql: string, values: readonly SqlValue[]): Promise<Row[]>
-  /** How many rows matched. */
+  /** Returns how many rows matched. */
   write(sql: string, values: readonly SqlValue[]): Promise<number>
   /** A whole number as a parameter. */
   big(value: bigint): SqlValue
@@ -51,7 +51,7 @@ export interface Database {
 
 export function toDatabase(db: UserDatabase): Database {
   if ((typeof db === 'object' && db !== null) || typeof db === 'function') {
-    // mysql2 has query too, and postgres.js has nothing else: the order tells them apart.
+    // mysql2 also has query, and postgres.js has only `unsafe`: the order of these checks tells the clients apart.
     if ('unsafe' in db && typeof db.unsafe === 'function') return postgresJs(db)
     if ('execute' in db && typeof db.execute === 'function') return mysql(db)
     if ('query' in db && typeof db.query === 'function') return pg(db)
@@ -87,8 +87,7 @@ function mysql(db: MysqlDatabase): Database {
       const [rows] = await db.execute(sql, values as never[])
       return rows as Row[]
     },
-    // The version always changes, so rows that match and rows that change are the same number, whatever the client's
-    // flags.
+    // The version always changes, so as many rows change as match, whatever the client's flags.
     async write(sql, values) {
       if (isPool(db)) return writeByPool(db, sql, values)
       const [header] = await db.execute(sql, values as never[])
@@ -111,7 +110,7 @@ function isPool(db: MysqlDatabase): db is MysqlDatabase & Pool {
   return 'getConnection' in db && typeof db.getConnection === 'function'
 }
 
-/** With `autocommit = 0` a pool's connection keeps what was written to itself, locked, for whoever gets it next. */
+/** With `autocommit = 0` a connection of the pool keeps the write to itself, locked, for its next user. */
 async function writeByPool(pool: Pool, sql: string, values: readonly SqlValue[]): Promise<number> {
   const connection = await pool.getConnection()
   try {

@@ -1,6 +1,6 @@
 /**
- * `holdfast/optimistic`: the optimistic lock for a table of your own: a version column, and an update that loses no
- * other.
+ * `holdfast/optimistic`: the optimistic lock for a table of your own: a version column, and updates that lose no other
+ * update.
  */
 import { onAbort } from '../contract/aborts.ts'
 import { checkFunction, checkKeys, checkSpan, shown } from '../contract/check.ts'
@@ -18,26 +18,26 @@ export type {
   UserDatabase,
 } from './database.ts'
 
-/** How a row counts its changes. */
+/** Options of `optimistic`. */
 export interface OptimisticOptions {
   /** The column that counts the changes: a whole number, not null. Default 'version'. */
   readonly versionColumn?: string
 }
 
-/** How long `update` goes on. */
+/** Options of `update`. */
 export interface OptimisticUpdateOptions {
   /** How long to try again while others are faster. Default 10 000 ms; 0 tries once. */
   readonly waitMs?: number
-  /** Ends the tries; the promise rejects with its reason. Default none. */
+  /** Ends the tries; the promise rejects with the reason of the signal. Default none. */
   readonly signal?: AbortSignal
 }
 
 /** Changes rows only if nobody else has changed them meanwhile. */
 export interface Optimistic {
   /**
-   * Reads the one row with this key, has `change` compute the columns to write (null: leave it as it is), and writes
-   * them where the version is still the one that was read; else it starts over. Answers the row as written, or null if
-   * there is no such row.
+   * Reads the one row with this key, and calls `change` for the columns to write (null: leave the row as it is). Writes
+   * them if the row still has the version that was read; else starts over. Returns the row as written, or null if there
+   * is no such row.
    */
   update<T extends Row = Row>(
     table: string,
@@ -98,12 +98,12 @@ export function optimistic(db: UserDatabase, options: OptimisticOptions = {}): O
 }
 
 /**
- * The write found another version, and to read again gives the old one: this reader can't see what others have written.
- * In a REPEATABLE READ transaction of MySQL that stays so, however often it is tried.
+ * The write found another version, but a new read gives the old one: this reader can't see what others have written. In
+ * a REPEATABLE READ transaction of MySQL no further try changes that.
  */
 function staleError(table: string, version: bigint): UsageError {
   return new UsageError(
-    `${shown(table)}: the write found no row of version ${version}, and to read again still gives that version. ` +
+    `${shown(table)}: the write found no row of version ${version}, but a new read still gives that version. ` +
       `This connection reads an older state: ` +
       'it is inside a REPEATABLE READ transaction (use READ COMMITTED, or the pool), or reads from a replica; ' +
       'or it may not update this row',
@@ -121,7 +121,7 @@ interface Write {
 
 async function readOne(database: Database, from: string, where: Condition): Promise<Row | null> {
   const rows = await database.read(`SELECT * FROM ${from} WHERE ${where.text(1)}`, where.values)
-  if (rows.length > 1) throw new UsageError('the key of an optimistic update must name one row, and several were found')
+  if (rows.length > 1) throw new UsageError('the key of an optimistic update must name one row, and it names several')
   return rows[0] ?? null
 }
 
@@ -130,7 +130,7 @@ async function writeIf(database: Database, write: Write): Promise<boolean> {
   const { dialect } = database
   const columns = Object.entries(write.changed).filter(([, value]) => value !== undefined)
   if (columns.some(([column]) => column === write.versionColumn)) {
-    throw new UsageError(`the version column ${shown(write.versionColumn)} is raised by update itself; leave it out`)
+    throw new UsageError(`the version column ${shown(write.versionColumn)} is written by update itself; leave it out`)
   }
   const sets = columns.map(([column], i) => `${quote(dialect, column)} = ${mark(dialect, i + 1)}`)
   sets.push(`${write.version} = ${write.version} + 1`)
@@ -161,7 +161,7 @@ class Condition {
     this.values = Object.values(key)
   }
 
-  /** Its marks counted from `at`. */
+  /** The condition, with marks counted from `at`. */
   text(at: number): string {
     return this.#columns.map((column, i) => `${column} = ${mark(this.#dialect, at + i)}`).join(' AND ')
   }

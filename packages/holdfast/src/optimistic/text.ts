@@ -1,4 +1,4 @@
-/** How names and values stand in the text of a statement. */
+/** How names and values are written in the text of a statement. */
 import { shown } from '../contract/check.ts'
 import { UsageError } from '../contract/errors.ts'
 import type { Dialect } from './database.ts'

@@ -1,9 +1,13 @@
 /**
- * Whom an address stands for: an IPv6 host has 2^64 of its own and more, so that a limit for one of them limits nobody.
+ * Which client an address stands for. An IPv6 host has 2^64 addresses and more, so a limit on one address limits
+ * nobody.
  */
 import { isIPv4, isIPv6 } from 'node:net'
 
-/** An IPv4 address as it is, also where it came as IPv6 (::ffff:1.2.3.4); of an IPv6 address the first `bits`. */
+/**
+ * The network to count: an IPv4 address as it is, even if it came as IPv6 (::ffff:1.2.3.4); of an IPv6 address the
+ * first `bits`.
+ */
 export function network(address: string, bits: number): string {
   const bare = address.split('%')[0] as string
   if (!isIPv6(bare)) return address

@@ -1,12 +1,9 @@
-/**
- * What a limit says of itself over HTTP: the RateLimit fields of the IETF's draft (10), and problem documents (RFC
- * 9457).
- */
+/** What a limit tells HTTP clients: the RateLimit fields of the IETF's draft (10), and problem documents (RFC 9457). */
 import type { Limiter, Outcome } from '../kit/limiter/limiter.ts'
 
 const PROBLEM_TYPES = 'https://iana.org/assignments/http-problem-types'
 
-/** Sent with every answer. */
+/** Header fields of every answer. */
 export type Fields = Readonly<Record<string, string>>
 
 export function fieldsOf(limiter: Limiter, outcome: Outcome): Fields {
@@ -15,7 +12,7 @@ export function fieldsOf(limiter: Limiter, outcome: Outcome): Fields {
   const fields: Record<string, string> = { 'RateLimit-Policy': `${name};q=${count};w=${seconds}` }
   if (!outcome.counted) return fields
   fields.RateLimit = `${name};r=${outcome.remaining};t=${Math.ceil(outcome.resetMs / 1_000)}`
-  // At least 1: whoever comes back at once would be refused again.
+  // At least 1, because a client that comes back at once would be refused again.
   if (!outcome.allowed) fields['Retry-After'] = String(Math.max(1, Math.ceil(outcome.retryAfterMs / 1_000)))
   return fields
 }
@@ -41,7 +38,7 @@ export function refusal(limiter: Limiter, outcome: Outcome): RateLimitProblem {
   }
 }
 
-/** The store does not count, and the limiter is closed then. */
+/** The store does not count, and `whenDown` is 'closed'. */
 export function outage(limiter: Limiter): RateLimitProblem {
   return {
     type: `${PROBLEM_TYPES}#temporary-reduced-capacity`,
@@ -52,7 +49,7 @@ export function outage(limiter: Limiter): RateLimitProblem {
   }
 }
 
-/** The window is told in whole seconds: a period of other length is told as the same rate over a longer one. */
+/** The draft gives the window in whole seconds. Another period is given as the same rate over a longer window. */
 function perSeconds({ limit, perMs }: Limiter): { readonly count: number; readonly seconds: number } {
   const times = 1_000 / gcd(perMs, 1_000)
   return { count: limit * times, seconds: (perMs * times) / 1_000 }

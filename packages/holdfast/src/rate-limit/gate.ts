@@ -1,4 +1,4 @@
-/** Decides over one request, whatever server it came to. */
+/** Decides about one request, whatever server received it. */
 import { createHash } from 'node:crypto'
 import { checkFunction, checkKeys, checkWhole } from '../contract/check.ts'
 import { diagnostics } from '../contract/events.ts'
@@ -7,23 +7,23 @@ import { KEY_BYTES_MAX, type Limiter } from '../kit/limiter/limiter.ts'
 import { network } from './address.ts'
 import { type Fields, fieldsOf, outage, type RateLimitProblem, refusal } from './fields.ts'
 
-/** Who is limited, and what is answered. */
+/** Options of the rate limit middlewares. */
 export interface RateLimitOptions<Request> {
-  /** Who is limited: an address, a user, an API key; null: nobody. Default: the address of the request. */
+  /** Names the client to limit: an address, a user, an API key; null: no limit. Default: the address of the request. */
   readonly key?: (request: Request) => string | null | Promise<string | null>
   /** What the request costs. Default 1. */
   readonly cost?: (request: Request) => number | Promise<number>
   /**
-   * Without a `key`: how many bits of an IPv6 address are one client. Default 64, what one host or household has; 1 to
-   * 128.
+   * Without a `key`: how many bits of an IPv6 address make one client. Default 64, the network of one host or
+   * household; 1 to 128.
    */
   readonly ipv6Bits?: number
 }
 
-/** What to answer with. */
+/** How to answer. */
 export interface Verdict {
   readonly fields: Fields
-  /** Null: let it through, with the fields. */
+  /** null: let the request pass, with the fields. */
   readonly problem: RateLimitProblem | null
 }
 
@@ -40,7 +40,7 @@ export function gate<Request>(
   const { key, cost, ipv6Bits = 64 } = options ?? {}
   checkWhole('ipv6Bits', ipv6Bits, 1, 128)
   if (key !== undefined) checkFunction('key', key)
-  else if (address === null) throw new UsageError('key must be a function: a fetch handler knows no address')
+  else if (address === null) throw new UsageError('key must be a function, because a fetch handler knows no address')
   if (cost !== undefined) checkFunction('cost', cost)
   return async (request) => {
     const who = key === undefined ? network(address?.(request) ?? 'unknown', ipv6Bits) : await key(request)
@@ -57,8 +57,8 @@ export function gate<Request>(
 }
 
 /**
- * A key comes from the request, and whoever sends it chooses its length: an error would end a node:http server, whose
- * handlers have nobody to reject to. So what is no key of a limiter is counted by its digest.
+ * A key comes from the request, so its sender chooses its length. An error would end a node:http server, because its
+ * handlers can reject to nobody. So a text that can't be a key is counted by its digest.
  */
 function bounded(key: string): string {
   if (typeof key !== 'string' || (key !== '' && Buffer.byteLength(key) <= KEY_BYTES_MAX)) return key

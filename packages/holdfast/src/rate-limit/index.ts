@@ -8,7 +8,7 @@ export type { RateLimitOptions } from './gate.ts'
 
 const PROBLEM_JSON = 'application/problem+json'
 
-/** Called by Express with `next`; by node:http without: true means go on, false that the request has been answered. */
+/** Express calls it with `next`, node:http without. True: go on. False: the middleware has answered the request. */
 export type NodeMiddleware<Request> = (
   request: Request,
   response: Pick<ServerResponse, 'setHeader' | 'end' | 'statusCode'>,
@@ -16,7 +16,7 @@ export type NodeMiddleware<Request> = (
 ) => Promise<boolean>
 
 /**
- * For node:http and Express. The default key is the address of the other end, of IPv6 its /64: behind a proxy, give a
+ * For node:http and Express. The default key is the address of the other end, of IPv6 its /64. Behind a proxy, give a
  * `key`.
  */
 export function rateLimit<Request extends Pick<IncomingMessage, 'socket'> = IncomingMessage>(
@@ -44,7 +44,7 @@ export function rateLimit<Request extends Pick<IncomingMessage, 'socket'> = Inco
   }
 }
 
-/** What is used of Fastify's reply. */
+/** The part of Fastify's reply that we call. */
 export interface FastifyReplyLike {
   code(status: number): unknown
   header(name: string, value: string): unknown
@@ -70,7 +70,7 @@ export function fastifyRateLimit<Request extends { readonly ip: string }>(
   }
 }
 
-/** For fetch handlers: gives a handler that asks the limiter first. `key` must be given. */
+/** For fetch handlers: returns a handler that asks the limiter first. `key` must be given. */
 export function fetchRateLimit<Rest extends readonly unknown[]>(
   limiter: Limiter,
   handler: (request: Request, ...rest: Rest) => Response | Promise<Response>,
@@ -85,9 +85,9 @@ export function fetchRateLimit<Rest extends readonly unknown[]>(
       return new Response(JSON.stringify(problem), { status: problem.status, headers })
     }
     const response = await handler(request, ...rest)
-    // An error of fetch's kind (`Response.error()`, status 0) has no headers, and can't be made anew.
+    // A network error (`Response.error()`, status 0) has no headers, and can't be copied.
     if (response.type === 'error') return response
-    // A response may come from elsewhere, with headers that can't be changed.
+    // A response may come from elsewhere, with headers that can't be changed, so copy it.
     const answer = new Response(response.body, response)
     for (const [name, value] of Object.entries(fields)) answer.headers.set(name, value)
     return answer

@@ -1,7 +1,7 @@
 /**
- * The worker's own heartbeat. The locking thread renews at a third of the lease; a place that was not renewed at half
- * of it belongs to a thread that is blocked, and is renewed here. Past `silenceMs` the thread is given up, and its
- * places with it.
+ * The worker's own heartbeat. The locking thread renews at a third of the lease. If a place was not renewed at half of
+ * the lease, its thread is blocked, and the worker renews the place. After `silenceMs` the worker gives up the thread,
+ * and its places with it.
  */
 import { diagnostics } from '../contract/events.ts'
 import { instant } from '../contract/validity.ts'
@@ -11,10 +11,10 @@ import { GONE, type Renewals } from './renewals.ts'
 
 interface Kept {
   readonly entry: Entry
-  /** When it was last renewed, by this thread's clock. */
+  /** When the place was last renewed, by this thread's clock. */
   sinceMs: number
   busy: boolean
-  /** The other thread wants it renewed: it is held or waited for, and no fixed lease. */
+  /** The other thread wants the place renewed: somebody holds it or waits for it, and it is no fixed lease. */
   wanted: boolean
 }
 
@@ -26,7 +26,7 @@ export class WorkerHeartbeat {
   /** How long the other thread has been silent. */
   readonly #silentMs: () => number
   readonly #silenceMs: number
-  /** From this thread's clock to the other's. */
+  /** What to add to this thread's clock to get the other's. */
   readonly #shiftMs: number
   readonly #kept = new Map<string, Kept>()
   readonly #slots = new Map<string, number>()
@@ -53,13 +53,13 @@ export class WorkerHeartbeat {
     this.#arm(monoMs + entry.ttlMs / 2)
   }
 
-  /** From now on its slot may belong to another. */
+  /** From now on the place's slot may belong to another place. */
   drop(id: string): void {
     this.#kept.delete(id)
     this.#slots.delete(id)
   }
 
-  /** Whether it is to be renewed when the other thread does not. */
+  /** Says whether the worker renews the place if the other thread does not. */
   want(id: string, wanted: boolean): void {
     const kept = this.#kept.get(id)
     if (kept !== undefined) kept.wanted = wanted
@@ -111,7 +111,7 @@ export class WorkerHeartbeat {
       const places = await this.#driver.touch(due.map(({ entry }) => entry))
       for (const [i, kept] of due.entries()) this.#renewed(kept, places[i] ?? null, wallMs)
     } catch (error) {
-      // Not lost yet: the deadline is judged by who reads the renewals, and the next tick tries again.
+      // The place is not lost yet: the reader of the renewals judges the deadline, and the next tick tries again.
       diagnostics.failed(due[0]?.entry.line ?? '', error)
     }
     const now = system.now()
@@ -124,7 +124,7 @@ export class WorkerHeartbeat {
 
   #renewed(kept: Kept, place: Place | null, wallMs: number): void {
     const { entry } = kept
-    // Left while the renewal was under way.
+    // The place was left while the renewal was under way.
     if (this.#kept.get(entry.id) !== kept) return
     const slot = this.#slots.get(entry.id)
     if (place === null) {
@@ -137,7 +137,10 @@ export class WorkerHeartbeat {
       this.#renewals.write(slot, place.since.monoMs + this.#shiftMs, Math.min(wallMs, place.since.wallMs))
   }
 
-  /** First the verdict, then the deed: the other thread never takes for its own what others may already have. */
+  /**
+   * Write the verdict first, and leave the places afterwards: then the other thread never believes in a place that
+   * others may already have.
+   */
   #giveUp(): void {
     const all = [...this.#kept.values()]
     this.#kept.clear()

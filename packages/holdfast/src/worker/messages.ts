@@ -1,4 +1,4 @@
-/** What passes between a thread that locks and the thread that has the store. */
+/** The messages between a thread that locks and the thread that has the store. */
 import type {
   CellView,
   Change,
@@ -13,12 +13,12 @@ import type {
 } from '../contract/driver.ts'
 import * as errors from '../contract/errors.ts'
 
-/** What the worker is started with. */
+/** What the worker gets at its start. */
 export interface WorkerSettings {
   readonly url: string
   readonly options: { readonly prefix?: string; readonly connectTimeoutMs?: number }
   readonly silenceMs: number
-  /** One number: performance.now() of the locking thread, in microseconds, when it last gave a sign of life. */
+  /** One number: performance.now() of the locking thread, in microseconds, at its last sign of life. */
   readonly alive: SharedArrayBuffer
 }
 
@@ -41,22 +41,22 @@ export interface DriverCalls {
 
 export type CallName = keyof DriverCalls
 
-/** To the worker. A call is answered; the rest is not. */
+/** To the worker. A call gets an answer; the others get none. */
 export type Request =
-  /** What the locking thread's performance.now() is: the answer to the worker's 'clock'. */
+  /** The locking thread's performance.now(): the answer to the worker's 'clock'. */
   | { readonly kind: 'time'; readonly nowMs: number }
   | { readonly kind: 'call'; readonly call: number; readonly name: CallName; readonly args: readonly unknown[] }
   | { readonly kind: 'watch'; readonly watch: number; readonly line: string; readonly id: string | null }
   | { readonly kind: 'unwatch'; readonly watch: number }
   | { readonly kind: 'want'; readonly id: string; readonly wanted: boolean }
-  /** Where what is learned of the places is to be written: a new page of the renewals. */
+  /** A new page of the renewals, where the worker writes what it learns about places. */
   | { readonly kind: 'page'; readonly page: SharedArrayBuffer }
-  /** The place with this id is written down there. */
+  /** The slot where the worker writes about the place with this id. */
   | { readonly kind: 'slot'; readonly id: string; readonly slot: number }
 
 /** From the worker. */
 export type Reply =
-  /** What time is it over there? No clock is common to two threads on every runtime: each may begin its own anew. */
+  /** Asks for the time of the other thread. On some runtimes each thread begins a clock of its own. */
   | { readonly kind: 'clock' }
   | {
       readonly kind: 'open'
@@ -77,7 +77,7 @@ export interface SentError {
 
 type Made = new (message: string, detail: { readonly line?: string }) => errors.HoldfastError
 
-/** Those that a driver may reject with. */
+/** The errors that a driver may reject with. */
 const CLASSES: Record<string, Made> = {
   HF_CAPACITY: errors.CapacityMismatchError,
   HF_UNSUPPORTED: errors.UnsupportedError,

@@ -1,4 +1,4 @@
-/** Finds the program of the heartbeat worker, also from a bundle. */
+/** Finds the program of the heartbeat worker, even from a bundle. */
 import { pathToFileURL } from 'node:url'
 import { UsageError } from '../contract/errors.ts'
 import { programBeside } from '../program.ts'
@@ -8,7 +8,7 @@ export function workerProgram(): URL {
   const here = import.meta.url
   if (here.endsWith('/worker/program.ts')) return new URL('../../build/src/worker/worker.js', here)
   if (here.endsWith('/worker/program.js')) return programBeside(here, 'worker')
-  // As published, by the package's own name: a thread needs a file, and a bundle has only itself.
+  // In the published package: find it by the package's name, because a thread needs a file, and a bundle is one file.
   const found = findModule('holdfast/worker')
   if (found !== null) return pathToFileURL(found)
   throw new UsageError(

@@ -1,4 +1,4 @@
-/** The store as the locking thread sees it: every call goes to the worker that has it. */
+/** The store as the locking thread sees it: every call goes to the worker, which has the store. */
 import { Worker } from 'node:worker_threads'
 import { ClosedError, type HoldfastError, StoreError, StoreUnreachableError } from '../contract/errors.ts'
 import type { WorkerHeartbeat } from '../acquire/heartbeat.ts'
@@ -78,13 +78,13 @@ export class RemoteDriver implements Driver, WorkerHeartbeat {
     this.#signs.unref()
   }
 
-  /** Starts the worker, which opens the store. Rejects as the store's own opening does. */
+  /** Starts the worker, which opens the store. Rejects with the error of opening the store. */
   static async open(url: string, options: RemoteOptions, silenceMs: number): Promise<RemoteDriver> {
     const alive = new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT))
     sign(alive)
     const buffer = alive.buffer as SharedArrayBuffer
     const settings: WorkerSettings = { url, options, silenceMs, alive: buffer }
-    // Flags of this thread are not for it: --input-type, say, would stop it.
+    // The worker must not inherit flags of this thread: --input-type, for example, would stop it.
     const worker = new Worker(workerProgram(), { workerData: settings, execArgv: [], name: 'holdfast heartbeat' })
     const opened = await new Promise<Opened>((resolve, reject) => {
       const failed = (error: Error): void => reject(new StoreError(`the heartbeat worker failed: ${error.message}`))
@@ -151,7 +151,8 @@ export class RemoteDriver implements Driver, WorkerHeartbeat {
     const { monoMs, wallMs, gone } = this.#renewals.read(slot)
     if (gone === GONE.lapsed) return { gone: 'its place is gone from the store', cause: 'gone' }
     if (gone === GONE.silent) {
-      const gone = `this thread was silent for more than silenceMs, ${this.#silenceMs} ms, and it was given up`
+      const gone =
+        `this thread was blocked for longer than its silenceMs of ${this.#silenceMs} ms, ` + 'and the worker gave it up'
       return { gone, cause: 'silent' }
     }
     return monoMs === 0 ? null : { since: { monoMs, wallMs } }
@@ -177,7 +178,7 @@ export class RemoteDriver implements Driver, WorkerHeartbeat {
     return this.#freed([id], renamed, (place) => place === null)
   }
 
-  /** Where the worker writes what it learns of this place. */
+  /** Says where the worker writes what it learns about this place. */
   #assign(id: string): void {
     if (this.#slots.has(id)) return
     let slot = this.#free.pop()
@@ -192,7 +193,7 @@ export class RemoteDriver implements Driver, WorkerHeartbeat {
     this.#send({ kind: 'slot', id, slot })
   }
 
-  /** The worker has let go of the place by the time that its answer is here: the slot is another's from then on. */
+  /** When the answer is here, the worker has let go of the place, and the slot may go to another place. */
   async #freed<T>(ids: readonly string[], answer: Promise<T>, isOver: (value: T) => boolean): Promise<T> {
     const value = await answer
     if (isOver(value)) {
@@ -214,7 +215,7 @@ export class RemoteDriver implements Driver, WorkerHeartbeat {
         return
       }
       const call = ++this.#count
-      // The process must not end before its answer; an idle worker does not keep it.
+      // The process must not end before the answer; an idle worker does not keep it.
       if (this.#pending.size === 0) this.#worker.ref()
       this.#pending.set(call, { resolve: resolve as (value: unknown) => void, reject })
       this.#send({ kind: 'call', call, name, args })

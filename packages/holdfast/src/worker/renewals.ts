@@ -1,20 +1,20 @@
 /**
- * What the worker has learned of places while the other thread was blocked: shared memory, since a blocked thread reads
- * no messages, and must know the truth with its first step afterwards. One thread writes, the other reads.
+ * What the worker learned about places while the other thread was blocked. This is shared memory, because a blocked
+ * thread reads no messages, and must know the truth with its first step afterwards. One thread writes, the other reads.
  */
 
-/** Places in one page; pages are added as they are needed. */
+/** Places in one page; pages are added when they are needed. */
 const SLOTS = 1_024
 const WORDS = 3
 const PAGE_BYTES = SLOTS * WORDS * BigInt64Array.BYTES_PER_ELEMENT
 
-/** Why a place was given up. */
+/** Why the worker gave a place up. */
 export const GONE = { lapsed: 1n, silent: 2n } as const
 
 export interface Renewal {
   readonly monoMs: number
   readonly wallMs: number
-  /** 0n while it lives. */
+  /** 0n while the place lives. */
   readonly gone: bigint
 }
 
@@ -33,7 +33,9 @@ export class Renewals {
     return new SharedArrayBuffer(PAGE_BYTES)
   }
 
-  /** Each word by itself is true of the place: an old one beside a new one only makes it look a little older. */
+  /**
+   * Each word is true of the place by itself: an old word beside a new word only makes the place look a little older.
+   */
   write(slot: number, monoMs: number, wallMs: number): void {
     const [page, at] = this.#at(slot)
     Atomics.store(page, at, BigInt(Math.floor(monoMs * 1_000)))
@@ -52,7 +54,7 @@ export class Renewals {
 
   read(slot: number): Renewal {
     const [page, at] = this.#at(slot)
-    // The verdict is read last: what was given up before is seen, whatever the other words say.
+    // Read the verdict last: then a place that was given up before is seen as such, whatever the other words say.
     const monoMs = Number(Atomics.load(page, at)) / 1_000
     const wallMs = Number(Atomics.load(page, at + 1))
     return { monoMs, wallMs, gone: Atomics.load(page, at + 2) }

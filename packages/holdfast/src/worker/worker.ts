@@ -1,4 +1,4 @@
-/** The thread that has the store: it answers the thread that locks, and renews for it while that one is blocked. */
+/** The thread that has the store. It answers the thread that locks, and renews for that thread while it is blocked. */
 import { once } from 'node:events'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { diagnostics } from '../contract/events.ts'
@@ -96,7 +96,7 @@ class Desk {
         this.#heartbeat.drop(entry.id)
         await this.#watched(id)
         const place = (await driver.rename?.(entry, id)) ?? null
-        // What is handed on is nobody's: it must lapse unless its heir takes it.
+        // An exported place belongs to nobody: it must lapse unless its heir takes it.
         return entry.outlives === true ? this.#shift(place) : this.#placed({ ...entry, id }, place)
       }
       case 'reweigh': {
@@ -133,7 +133,7 @@ class Desk {
     return this.#shift(place)
   }
 
-  /** In the time of the other thread. */
+  /** The place with its times by the other thread's clock. */
   #shift(place: Place | null): Place | null {
     if (place === null) return null
     const { monoMs, wallMs } = place.since
@@ -146,11 +146,11 @@ class Desk {
     const begun: Watch = { id, begin, stop: begin() }
     this.#watches.set(watch, begun)
     if (id !== null) this.#watchOf.set(id, begun)
-    // Told by the enter that waits for it; an observer is woken to look for itself.
+    // The enter that waits for this watch reports the error. An observer has no enter, so wake it to look for itself.
     begun.stop.catch(() => this.#tell({ kind: 'wake', watch, push: undefined }))
   }
 
-  /** A watch must be in force before its place enters. One that failed is begun anew with the next try. */
+  /** A watch must be in force before its place enters. A watch that failed is begun anew with the next try. */
   async #watched(id: string): Promise<void> {
     const watch = this.#watchOf.get(id)
     if (watch === undefined) return
@@ -183,7 +183,7 @@ async function collect(lines: AsyncIterable<LineView>): Promise<LineView[]> {
   return all
 }
 
-/** The other thread read its clock before its answer came in: so this is never too much. */
+/** The other thread read its clock before its answer arrived here, so this is never too much. */
 async function learnShift(port: MessagePort): Promise<number> {
   const answer = once(port, 'message') as Promise<[Extract<Request, { readonly kind: 'time' }>]>
   port.postMessage({ kind: 'clock' } satisfies Reply)
@@ -209,5 +209,5 @@ async function main(port: MessagePort, settings: WorkerSettings): Promise<void> 
   port.postMessage({ kind: 'open', name, traits, can } satisfies Reply)
 }
 
-// A failure is the thread's: whoever started it hears of it as an error of the worker.
+// A failure becomes an error of the thread: whoever started the worker hears of it.
 if (parentPort !== null) void main(parentPort, workerData as WorkerSettings)

@@ -16,8 +16,8 @@ async function setUp(options: LockOptions) {
 }
 
 const SICK: Record<string, { readonly check: () => boolean | Promise<boolean>; readonly reason: string }> = {
-  'says no': { check: () => false, reason: 'aliveIf said no' },
-  'says no later': { check: () => Promise.resolve(false), reason: 'aliveIf said no' },
+  'says no': { check: () => false, reason: 'aliveIf returned false' },
+  'says no later': { check: () => Promise.resolve(false), reason: 'aliveIf returned false' },
   hangs: { check: () => new Promise<boolean>(() => {}), reason: 'aliveIf gave no answer for 1000 ms' },
   throws: {
     check: () => {
@@ -26,7 +26,7 @@ const SICK: Record<string, { readonly check: () => boolean | Promise<boolean>; r
     reason: 'aliveIf failed: no disk',
   },
   rejects: { check: () => Promise.reject(new Error('no disk')), reason: 'aliveIf failed: no disk' },
-  'answers something else': { check: () => 'yes' as unknown as boolean, reason: 'aliveIf said no' },
+  'answers something else': { check: () => 'yes' as unknown as boolean, reason: 'aliveIf returned false' },
 }
 
 test.each(Object.keys(SICK))(

@@ -44,11 +44,11 @@ describe('limit', () => {
     [['limit', 'a', '--rate', '5/1s', '--burst', '1.5'], /--burst must be a whole number/],
     [['limit', 'a', '--rate', '5/1s', '--cost', '6'], /--cost must be at most the burst, 5/],
     [['limit', 'a', '--rate', '5/1s', '--json', '--', 'true'], /--json and a program/],
-    [['limit', 'a', '--rate', '5/1s', '--store', 'memory:'], /seen by one process only/],
+    [['limit', 'a', '--rate', '5/1s', '--store', 'memory:'], /only one process can see this store/],
     [['id', '--count', '0'], /--count must be a whole number from 1/],
     [['id', '--count', 'x'], /--count/],
     [['id', '--name', 'a', '--segment', 'b'], /can't be given together/],
-    [['id', '--store', 'memory:'], /seen by one process only/],
+    [['id', '--store', 'memory:'], /only one process can see this store/],
   ])('%j is refused with 64', async (args, message) => {
     const exit = await terminal.holdfast(...args)
     expect(exit).toMatchObject({ code: 64, out: '' })

@@ -1,11 +1,11 @@
-/** An actor as the lab has it: a process that is given orders, stopped, let go on, and killed. */
+/** An actor as the lab sees it: a process that gets orders, and can be stopped, continued and killed. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { HoldfastError } from 'holdfast'
 import { program } from '../../program.ts'
 import type { Answer, Order, Request } from './order.ts'
 
-/** What an actor was refused, with the code of the error that it met. */
+/** The refusal that an actor got, with the code of the error. */
 export class ActorError extends HoldfastError {
   readonly code: string
 
@@ -37,13 +37,13 @@ export class Actor {
     })
   }
 
-  /** Has one step done. Rejects with an ActorError if it was refused, or if the actor has ended. */
+  /** Gives the actor one step to do. Rejects with an ActorError if the step was refused, or if the actor has ended. */
   do(order: Order): Promise<string | number | boolean | null> {
     if (this.#end !== null) return Promise.reject(this.#end)
     const request: Request = { id: this.#count++, order }
     return new Promise((resolve, reject) => {
       this.#waiting.set(request.id, { resolve, reject })
-      // One that has ended is told of by 'exit'.
+      // If the actor has ended, 'exit' reports it.
       this.#process.send(request, () => undefined)
     })
   }
@@ -57,7 +57,7 @@ export class Actor {
     this.#process.kill('SIGCONT')
   }
 
-  /** Dies at once; also when it is stopped. */
+  /** Dies at once, even if it is stopped. */
   async kill(): Promise<void> {
     if (this.#process.exitCode !== null || this.#process.signalCode !== null || this.#end !== null) return
     const exited = once(this.#process, 'exit')

@@ -68,7 +68,7 @@ async function answer({ id, order }: Request): Promise<void> {
     if (!(error instanceof Error)) throw error
     said = { id, error: { code: 'code' in error ? String(error.code) : error.name, message: error.message } }
   }
-  // Whoever gave the order may have gone; 'disconnect' tells us.
+  // The sender of the order may have gone; 'disconnect' tells us.
   process.send?.(said, undefined, undefined, () => undefined)
 }
 

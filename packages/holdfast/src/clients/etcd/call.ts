@@ -11,25 +11,25 @@ import { EtcdError, EtcdProtocolError, EtcdUnreachableError } from './errors.ts'
 import { FrameReader } from './frame.ts'
 import { decodeStatusMessage, isRefusal, isUnreachable, Status, statusName, statusOfHttp } from './status.ts'
 
-/** What a call begins with. */
+/** The headers that a call begins with. */
 export interface RequestHeaders extends OutgoingHttpHeaders {
   readonly ':path': string
-  /** How long the member may work on it. */
+  /** How long the member may work on the call. */
   'grpc-timeout'?: string
-  /** Who asks, when the cluster wants to know. */
+  /** Names the user, if the cluster wants to know. */
   token?: string
-  /** `true`: the member ends the stream when it has no leader, instead of letting it wait in silence. */
+  /** `true`: if the member has no leader, it ends the stream instead of letting it wait in silence. */
   hasleader?: 'true'
 }
 
-/** What every call has; one literal, to which the rest is added, since this runs once per call. */
+/** The headers of every call: one literal, to which the rest is added, because this runs once per call. */
 export function requestHeaders(path: string): RequestHeaders {
   return { ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers' }
 }
 
 export interface CallObserver {
   onMessage(message: Buffer): void
-  /** Called once; null when the server ended the call with status OK. */
+  /** Called once; null if the server ended the call with status OK. */
   onEnd(error: Error | null): void
 }
 
@@ -46,7 +46,7 @@ export class Call {
   #done = false
   #cause: unknown
 
-  /** Throws an `EtcdUnreachableError` when the connection takes no more calls. */
+  /** Throws an `EtcdUnreachableError` if the connection takes no more calls. */
   constructor(connection: Connection, headers: RequestHeaders, observer: CallObserver) {
     this.#connection = connection
     this.#path = headers[':path']
@@ -79,7 +79,7 @@ export class Call {
     if (!this.#done) this.#stream.end(framed)
   }
 
-  /** Ends the call from this side; the observer hears `error`, and nothing after it. */
+  /** Ends the call from this side; the observer gets `error`, and nothing after it. */
   cancel(error: Error | null): void {
     if (this.#done) return
     this.#end(error)
@@ -122,7 +122,7 @@ export class Call {
     if (!this.#done) this.#stream.close(constants.NGHTTP2_CANCEL)
   }
 
-  /** The end is known once both the status and the last byte are there; the two events come in either order. */
+  /** The end is known once both the status and the last byte have come; the two events come in either order. */
   #settle(): void {
     if (this.#done || this.#status === undefined || !this.#inputEnded) return
     if (this.#status !== Status.OK) this.#end(this.#failure(this.#status, this.#statusText))

@@ -47,7 +47,7 @@ export class Channel {
     }
   }
 
-  /** This connection's member could not serve a call: the next one goes to another member, if there is one. */
+  /** This connection's member could not serve a call: the next call goes to another member, if there is one. */
   avoid(connection: Connection, broken: boolean): void {
     if (connection !== this.#current || (!broken && this.#options.endpoints.length === 1)) return
     this.#current = undefined
@@ -55,7 +55,7 @@ export class Channel {
     connection.retire()
   }
 
-  /** Refuses callers who wait for a connection, now and later; what is on the wire goes on. */
+  /** Refuses callers that wait for a connection, now and later; what is on the wire goes on. */
   refuse(): void {
     this.#closing.abort(new ClosedError('etcd client: closed'))
   }
@@ -66,7 +66,7 @@ export class Channel {
     for (const connection of this.#connections) connection.destroy(new ClosedError('etcd client: closed'))
   }
 
-  /** Why there is no connection: who was tried, and what the last of them said. */
+  /** Why there is no connection: which members were tried, and the last error. */
   nobody(): EtcdUnreachableError {
     const all = this.#options.endpoints.map((endpoint) => endpoint.origin).join(', ')
     return new EtcdUnreachableError(

@@ -23,9 +23,9 @@ import { Status } from './status.ts'
 import { WatchStream } from './watch-stream.ts'
 import { type WatchObserver, type WatchOptions, Watcher } from './watcher.ts'
 
-/** Connects when first used. Idle, it doesn't keep the process alive; a pending call does. */
+/** Connects when first used. An idle client doesn't keep the process alive; a pending call does. */
 export class EtcdClient {
-  /** Grant, revoke, look at leases. */
+  /** Grants, revokes and looks at leases. */
   readonly lease: Leases
   readonly #options: ResolvedOptions
   readonly #rpc: Rpc
@@ -44,7 +44,7 @@ export class EtcdClient {
     return this.#rpc.read(Range, request, options)
   }
 
-  /** Writes a key. Sent at most once; a rejection says by `mayHaveApplied` whether it may have happened. */
+  /** Writes a key. Sent at most once; `mayHaveApplied` of the error says whether it may have happened. */
   put(request: PutRequest, options?: CallOptions): Promise<PutResponse> {
     return this.#rpc.write(Put, request, options)
   }
@@ -54,17 +54,19 @@ export class EtcdClient {
     return this.#rpc.write(DeleteRange, request, options)
   }
 
-  /** Compares and acts in one step. With only reads in it, it is repeated like `range`; otherwise sent at most once. */
+  /**
+   * Compares and acts in one step. A transaction of reads only is repeated like `range`; others are sent at most once.
+   */
   txn(request: TxnRequest, options?: CallOptions): Promise<TxnResponse> {
     return isReadOnly(request) ? this.#rpc.read(Txn, request, options) : this.#rpc.write(Txn, request, options)
   }
 
-  /** How the member at the other end sees itself and the cluster. */
+  /** How the connected member sees itself and the cluster. */
   status(options?: CallOptions): Promise<StatusResponse> {
     return this.#rpc.read(MemberStatus, {}, options)
   }
 
-  /** Who belongs to the cluster. */
+  /** The members of the cluster. */
   members(options?: CallOptions): Promise<MemberListResponse> {
     return this.#rpc.read(MemberList, {}, options)
   }
@@ -78,7 +80,7 @@ export class EtcdClient {
 
   /**
    * Watches a key or range; fulfilled once the server has confirmed. All watchers share one stream and survive broken
-   * connections: each goes on at the first revision it hasn't been told. The observer may hear events, or the end,
+   * connections: each continues at the first revision it hasn't been told. The observer may get events, or the end,
    * before the caller's `await` continues.
    */
   async watch(key: Uint8Array, options: WatchOptions & CallOptions, observer: WatchObserver): Promise<Watcher> {

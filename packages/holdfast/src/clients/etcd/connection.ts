@@ -55,7 +55,7 @@ export class Connection {
     this.ready = this.#becomeReady()
   }
 
-  /** New calls may be opened. */
+  /** Whether new calls may be opened. */
   get usable(): boolean {
     // A session that was destroyed is not "closed" until its last event.
     return this.#usable && !this.#session.closed && !this.#session.destroyed
@@ -71,17 +71,17 @@ export class Connection {
     return this.#loss
   }
 
-  /** Aborts when the connection is to be used for nothing new: what would last moves to another one. */
+  /** Aborts when nothing new may use the connection: long-lived calls then move to another one. */
   get retired(): AbortSignal {
     return this.#retiring.signal
   }
 
-  /** The member said that it won't look at this stream. */
+  /** The member has said that it won't look at this stream. */
   ignores(streamId: number): boolean {
     return streamId > this.#lastStreamId
   }
 
-  /** Opens a stream; its user calls `heard` on every sign of life and `release` when the stream has closed. */
+  /** Opens a stream. Its user calls `heard` on every sign of life, and `release` when the stream has closed. */
   open(headers: RequestHeaders): ClientHttp2Stream {
     try {
       const stream = this.#session.request(headers)
@@ -89,7 +89,7 @@ export class Connection {
       if (++this.#opened === STREAMS_MAX) this.retire()
       return stream
     } catch (error) {
-      // request() throws only when the session is closing: nothing has been sent.
+      // request() throws only if the session is closing: nothing has been sent.
       this.#usable = false
       throw this.#unreachable('the connection is closing', this.#loss ?? error)
     }
@@ -104,7 +104,7 @@ export class Connection {
     if (this.#retiring.signal.aborted && this.#open === 0) this.#session.close()
   }
 
-  /** To be used for nothing new; what is open may finish, still guarded against silence. */
+  /** Nothing new may use the connection. Open streams may finish, still guarded against silence. */
   retire(): void {
     this.#usable = false
     this.#retiring.abort()
@@ -141,7 +141,7 @@ export class Connection {
     this.#probeTimer = setTimeout(() => {
       const { probeIntervalMs } = this.#options
       const quietMs = this.#open === 0 ? 0 : performance.now() - this.#heardAtMs
-      // Destroyed, but with its close still to come, it takes no question, and would throw.
+      // Destroyed, but not closed yet: a probe would throw.
       if (this.#session.destroyed) return
       if (quietMs >= probeIntervalMs) this.#probe()
       else this.#watchSilence(probeIntervalMs - quietMs)
@@ -150,9 +150,9 @@ export class Connection {
   }
 
   /**
-   * Asks gRPC's health question. An HTTP/2 PING would do as well, but etcd allows one only every 5 s
-   * (`--grpc-keepalive-min-time`) unless it has sent something meanwhile: on a quiet watch, pings every 2 s are
-   * answered by GOAWAY "too_many_pings" after 8 s. A call is traffic like any other. Any answer to it will do.
+   * Probes with gRPC's health request. An HTTP/2 PING would do as well, but etcd allows one only every 5 s
+   * (`--grpc-keepalive-min-time`) unless it has sent something meanwhile: on a quiet watch, etcd answers pings every 2
+   * s with GOAWAY "too_many_pings" after 8 s. A call is traffic like any other, and any answer to it will do.
    */
   #probe(): void {
     const askedAtMs = performance.now()
@@ -169,7 +169,7 @@ export class Connection {
     })
     silence.set(askedAtMs + probeWaitMs)
     this.#silence = silence
-    // After GOAWAY no call can be opened any more; a few pings offend nobody.
+    // After GOAWAY no call can be opened any more, and a few pings do no harm.
     if (this.#session.closed) this.#session.ping(onEnd)
     else new Call(this, requestHeaders(HEALTH_PATH), { onMessage: () => {}, onEnd }).sendLast(HEALTH_CHECK)
   }

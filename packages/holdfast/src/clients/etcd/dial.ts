@@ -1,12 +1,12 @@
-/** One round of connecting: endpoints in turn, the next one early when one is slow, and the first to answer wins. */
+/** One round of connecting: endpoints in turn, the next one early if one is slow, and the first to answer wins. */
 import { Connection } from './connection.ts'
 import type { Endpoint, ResolvedOptions } from './options.ts'
 
-// A stopped or cut-off member accepts nothing and refuses nothing; waiting for its whole time-out before trying the
+// A stopped or cut-off member accepts nothing and refuses nothing. Waiting for its whole time-out before trying the
 // next would cost a 2 s lease its life.
 const HEAD_START_MS = 250
 
-/** Settles with the first connection that is ready; rejects with the last reason when no endpoint would answer. */
+/** Settles with the first connection that is ready; rejects with the last reason if no endpoint answers. */
 export function dial(
   endpoints: readonly Endpoint[],
   options: ResolvedOptions,

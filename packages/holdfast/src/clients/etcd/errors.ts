@@ -4,7 +4,7 @@ import { statusName } from './status.ts'
 
 interface Outcome {
   readonly cause?: unknown
-  /** False only when the request provably changed nothing: never sent, or refused before it was looked at. */
+  /** False only if the request provably changed nothing: never sent, or refused before etcd looked at it. */
   readonly mayHaveApplied: boolean
 }
 
@@ -13,7 +13,7 @@ interface Answer extends Outcome {
   readonly status: number
 }
 
-/** etcd answered with an error that another endpoint would give too. */
+/** etcd answered with an error that another endpoint would give, too. */
 export class EtcdError extends StoreError {
   /** The gRPC status number. */
   readonly status: number

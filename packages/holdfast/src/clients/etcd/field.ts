@@ -8,7 +8,7 @@ export interface Field<V> {
   readonly type: number
   /** The value of a field that the bytes don't mention. */
   initial(): V
-  /** The value that proto3 leaves out of the bytes. */
+  /** Whether this is the value that proto3 leaves out of the bytes. */
   omitted(value: V): boolean
   /** Writes value and tag, backwards. */
   write(writer: Writer, value: V): void
@@ -112,7 +112,7 @@ export function bytes(number: number): Field<Uint8Array> {
   return { ...field, omitted: (value) => value.length === 0 }
 }
 
-/** An enum as words: the place of a word in `words` is its number. */
+/** An enum as words: the index of a word in `words` is its number. */
 export function choice<W extends string>(number: number, words: readonly [W, ...W[]]): Field<W> {
   return scalar<W>(
     number,
@@ -132,7 +132,7 @@ export function choice<W extends string>(number: number, words: readonly [W, ...
   )
 }
 
-/** A member of a oneof: absent is not the same as zero, so a zero that is given is written. */
+/** A member of a oneof: absent is not the same as zero, so a given zero is written. */
 export function oneof<V>(field: Field<V>): Field<V | undefined> {
   return {
     number: field.number,

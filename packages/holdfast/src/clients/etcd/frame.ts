@@ -1,14 +1,14 @@
-/** gRPC's framing: one byte of flags, four of length, then the message; cut out of chunks that split anywhere. */
+/** gRPC's framing: one byte of flags, four of length, then the message. Chunks may split it anywhere. */
 import { EtcdProtocolError } from './errors.ts'
 import type { Message } from './message.ts'
 import { Writer } from './wire.ts'
 
 const HEAD = 5
 const LENGTH_MAX = 64 * 1024 * 1024
-// Shared, since encoding is synchronous; cleared first, since a wrong value throws half-way.
+// Shared, because encoding is synchronous; cleared first, because a wrong value throws half-way.
 const writer = new Writer()
 
-/** The message with its frame head, ready to be sent. */
+/** The message with its frame head, ready to send. */
 export function frame<T extends object>(message: Message<T>, value: T): Buffer {
   writer.clear()
   message.write(writer, value)

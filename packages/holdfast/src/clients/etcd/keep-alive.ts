@@ -1,4 +1,4 @@
-/** One stream that keeps leases alive and says, for each answer, when the request it answers was sent. */
+/** One stream that keeps leases alive and says, for each answer, when the answered request was sent. */
 import { Deadline } from '../../stores/shared/deadline.ts'
 import { EtcdProtocolError, EtcdUnreachableError } from './errors.ts'
 import { frame } from './frame.ts'
@@ -58,7 +58,7 @@ export class KeepAlive {
   }
 
   /**
-   * Asks for one more ttl. Unanswered after `withinMs` (default 2 000), it is asked again through another member: a
+   * Asks for one more ttl. If no answer comes within `withinMs` (default 2 000), asks again through another member: a
    * stopped member must not cost a lease that the others would renew.
    */
   send(id: bigint, withinMs?: number): void {

@@ -9,14 +9,14 @@ import type { Rpc, Stream } from './rpc.ts'
 import { isRefusal, Status } from './status.ts'
 
 export interface StreamObserver {
-  /** Is there still a reason to have the stream? */
+  /** Whether there is still a reason to have the stream. */
   wanted(): boolean
   /** A fresh stream is open: say again what the server must know. */
   onOpen(): void
   onMessage(message: Buffer): void
   /** The stream broke and will be opened again: what was sent and not answered is lost. */
   onLost(error: Error): void
-  /** The server won't have this stream, on any member. It is not opened again until `ensure`. */
+  /** The server refuses this stream, on every member. It is not opened again until `ensure`. */
   onRefused(error: Error): void
 }
 
@@ -27,13 +27,13 @@ export class LastingStream {
   readonly #backoff: Backoff
   #stream: Stream | undefined
   #opening = false
-  /** A refused token was replaced and nothing has been heard since: refused again, it is not the token. */
+  /** True: a refused token was replaced, and no answer has come since. A second refusal is not about the token. */
   #renewed = false
 
   /**
-   * New calls go to another member, since this one could not serve one. A keep-alive that stayed here would be
-   * answered, if at all, by a member that has fallen behind: a leader that stood still believes in itself for a moment
-   * when it goes on.
+   * New calls go to another member, because this one could not serve one of them. A keep-alive that stayed here would
+   * be answered, if at all, by a member that has fallen behind: a leader that stood still believes in itself for a
+   * moment when it goes on.
    */
   readonly #onRetired = (): void => {
     this.renewStream(new Error(`etcd ${this.#path}: the connection was given up for another one`), false)
@@ -67,7 +67,7 @@ export class LastingStream {
     this.#stream?.call.send(framed)
   }
 
-  /** Gives up the open stream for a new one, on another member when this one is `broken`. */
+  /** Replaces the open stream by a new one, on another member if this one is `broken`. */
   renewStream(reason: Error, broken: boolean): void {
     const stream = this.#stream
     if (stream === undefined) return
@@ -77,7 +77,7 @@ export class LastingStream {
     if (this.#observer.wanted()) this.ensure()
   }
 
-  /** Ends the stream without a word; `ensure` opens a new one. */
+  /** Ends the stream silently; `ensure` opens a new one. */
   drop(): void {
     this.#lose()?.call.cancel(null)
   }
@@ -113,7 +113,7 @@ export class LastingStream {
     }
     this.#opening = false
     if (this.#stream === undefined) return
-    // Given up between the opening and this line, it tells nobody any more.
+    // If the connection was retired between the opening and this line, no event will tell.
     if (this.#stream.connection.retired.aborted) this.#onRetired()
     else if (this.#observer.wanted()) this.#observer.onOpen()
     else this.drop()

@@ -1,4 +1,4 @@
-/** Granting, revoking and looking at leases; keeping them alive is the keep-alive stream's part. */
+/** Grants, revokes and looks at leases; the keep-alive stream keeps them alive. */
 import type {
   LeaseGrantRequest,
   LeaseGrantResponse,
@@ -22,8 +22,8 @@ export class Leases {
   }
 
   /**
-   * Seconds of the shortest lease that the cluster grants: by granting one, which is left to lapse. So it may be asked
-   * for again, through other members, until the deadline.
+   * Seconds of the shortest lease that the cluster grants. This grants a lease and lets it lapse, so the request may be
+   * repeated, through other members, until the deadline.
    */
   async shortest(options?: CallOptions): Promise<number> {
     return (await this.#rpc.read(LeaseGrant, { ttlS: 1 }, options)).ttlS

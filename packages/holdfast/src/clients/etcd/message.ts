@@ -52,8 +52,8 @@ export class Message<T extends object> {
 }
 
 /**
- * A nested message, absent unless given. One that is declared further down, since the two contain each other, is given
- * by a function.
+ * A nested message, absent unless given. If two messages contain each other, a function gives the one that is declared
+ * further down.
  */
 export function nested<T extends object>(number: number, given: Message<T> | (() => Message<T>)): Field<T | undefined> {
   const messageOf = typeof given === 'function' ? given : (): Message<T> => given
@@ -78,7 +78,7 @@ export function nested<T extends object>(number: number, given: Message<T> | (()
   }
 }
 
-/** A nested message that etcd always sends; its zero value if it didn't. */
+/** A nested message that etcd always sends; its zero value if etcd didn't. */
 export function always<T extends object>(number: number, message: Message<T>): Field<T> {
   const zero = Object.freeze(message.decode(NOTHING))
   return { ...(nested(number, message) as Field<T>), initial: () => zero }

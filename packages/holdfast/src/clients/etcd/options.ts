@@ -2,7 +2,7 @@
 import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls'
 import { UsageError } from '../../contract/errors.ts'
 
-/** What TLS needs; `servername` when the certificate names another host than the endpoint. */
+/** What TLS needs; `servername` if the certificate names another host than the endpoint. */
 export type EtcdTls = Pick<SecureContextOptions, 'ca' | 'cert' | 'key' | 'passphrase'> & {
   readonly servername?: string
   /** False accepts any certificate: for experiments only. Default true. */
@@ -12,30 +12,28 @@ export type EtcdTls = Pick<SecureContextOptions, 'ca' | 'cert' | 'key' | 'passph
 export interface EtcdClientOptions {
   /** `http://host:2379` or `https://host:2379`, at least one; the port defaults to 2379. */
   readonly endpoints: readonly string[]
-  /** With `password`, when the cluster has authentication enabled. */
+  /** With `password`, if the cluster has authentication enabled. */
   readonly user?: string
   readonly password?: string
   /** For https endpoints. */
   readonly tls?: EtcdTls
-  /** Each call is answered or rejected within this time. Default 5 000, 1 to 86 400 000. */
+  /** How long each call may take until it is answered or rejected. Default 5 000, 1 to 86 400 000. */
   readonly timeoutMs?: number
-  /** One endpoint has so long to be connected. Default 2 000, 1 to 86 400 000. */
+  /** How long connecting to one endpoint may take. Default 2 000, 1 to 86 400 000. */
   readonly connectTimeoutMs?: number
-  /**
-   * With calls or streams open and nothing heard for so long, the member is asked whether it is there. Default 2 000.
-   */
+  /** After so long without a sign of life, while calls or streams are open, the member is probed. Default 2 000. */
   readonly probeIntervalMs?: number
-  /** And so long it has to answer before the connection counts as lost. Default 2 000. */
+  /** How long the member may take to answer a probe before the connection counts as lost. Default 2 000. */
   readonly probeWaitMs?: number
-  /** Pause between rounds of connecting: at first at most this, doubled each round. Default 50. */
+  /** The longest first pause between rounds of connecting; it doubles each round. Default 50. */
   readonly backoffMinMs?: number
-  /** And at last at most this. Default 2 000. */
+  /** The longest pause at all. Default 2 000. */
   readonly backoffMaxMs?: number
   /** From 0 to below 1: which endpoint is first, and jitter. Default `Math.random`. */
   readonly random?: () => number
 }
 
-/** One member's address. */
+/** The address of one member. */
 export interface Endpoint {
   /** As `http://host:port`, never with credentials. */
   readonly origin: string
@@ -70,7 +68,7 @@ function resolveEndpoint(text: string, place: number): Endpoint {
   const match = typeof text === 'string' ? ENDPOINT.exec(text) : null
   const port = match?.[3] === undefined ? 2379 : Number(match[3])
   if (match === null || port < 1 || port > 65_535) {
-    // The text may hold a password, so it is not repeated.
+    // Do not repeat the text: it may contain a password.
     throw new UsageError(`etcd endpoint ${place + 1}: expected http://host:port or https://host:port, nothing else`)
   }
   const scheme = String(match[1]).toLowerCase()

@@ -1,4 +1,4 @@
-/** Calls to the cluster: deadline, token, the choice of a member, and the repeating of reads. */
+/** Calls to the cluster: deadline, token, the choice of a member, and repeated reads. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ClosedError } from '../../contract/errors.ts'
 import { Deadline, within } from '../../stores/shared/deadline.ts'
@@ -13,17 +13,17 @@ import { Authenticate, type Method } from './method.ts'
 import { type ResolvedOptions, resolveMs } from './options.ts'
 import { Status } from './status.ts'
 
-/** What a caller may say about one call. */
+/** Options of one call. */
 export interface CallOptions {
-  /** Answered or rejected within this time. Default: the client's `timeoutMs`. */
+  /** How long the call may take until it is answered or rejected. Default: the client's `timeoutMs`. */
   readonly timeoutMs?: number
 }
 
-/** A long-lived call and the connection it runs on. */
+/** A long-lived call and its connection. */
 export interface Stream {
   readonly call: Call
   readonly connection: Connection
-  /** The token it was opened with. */
+  /** The token that the stream was opened with. */
   readonly token: string | undefined
 }
 
@@ -57,7 +57,7 @@ export class Rpc {
     }
   }
 
-  /** The token in use; a stream opened with another one is out of date. */
+  /** The token in use; a stream opened with another token is out of date. */
   get token(): string | undefined {
     return this.#credentials?.token
   }
@@ -65,7 +65,7 @@ export class Rpc {
   /** A write: sent at most once, except after a refusal of the token, which etcd gives before it looks further. */
   write<Q extends object, R extends object>(method: Method<Q, R>, request: Q, o?: CallOptions): Promise<R> {
     const connection = this.#channel.ready
-    // The common case without a promise of its own for each step.
+    // The common case, without a promise for each step.
     if (connection !== undefined && this.#credentials === undefined && this.#closed === undefined) {
       return this.#writeNow(connection, method, request, o)
     }
@@ -97,7 +97,7 @@ export class Rpc {
     }
   }
 
-  /** A read: while members don't answer it is repeated, on other members if there are any, until the deadline. */
+  /** A read: repeated until the deadline while members don't answer, on other members if there are any. */
   async read<Q extends object, R extends object>(method: Method<Q, R>, request: Q, o?: CallOptions): Promise<R> {
     const deadlineMs = this.#begin(o)
     const backoff = new Backoff(this.#options)
@@ -117,7 +117,7 @@ export class Rpc {
     }
   }
 
-  /** Opens a long-lived call, waiting up to `timeoutMs` for a connection, in the background. */
+  /** Opens a long-lived call in the background, waiting up to `timeoutMs` for a connection. */
   async stream(path: string, observer: CallObserver): Promise<Stream> {
     if (this.#closed !== undefined) throw new ClosedError('etcd client: closed')
     const deadlineMs = performance.now() + this.#options.timeoutMs
@@ -131,17 +131,19 @@ export class Rpc {
     return { call, connection, token }
   }
 
-  /** The stream's member does not serve it: new calls go to another one, if there is one or if this one is broken. */
+  /**
+   * This member does not serve the stream: new calls go to another member, if there is one or if this one is broken.
+   */
   avoid(stream: Stream, broken: boolean): void {
     this.#channel.avoid(stream.connection, broken)
   }
 
-  /** A stream was refused with this token: the next one logs in again. */
+  /** A stream was refused with this token: the next stream logs in again. */
   forgetToken(refused: string | undefined): void {
     this.#credentials?.forget(refused)
   }
 
-  /** Refuses new calls, lets the pending ones end by their deadlines, then disconnects. */
+  /** Refuses new calls, lets the pending calls end by their deadlines, then disconnects. */
   close(): Promise<void> {
     this.#closed ??= this.#close()
     return this.#closed
@@ -198,7 +200,7 @@ export class Rpc {
   #renewed(credentials: Credentials, refused: string | undefined, deadlineMs: number): Promise<string> {
     return within(credentials.renew(refused), deadlineMs, () => {
       const asked = this.#channel.ready
-      // The login has a deadline of its own, a little later than this one: its reason has to be told here.
+      // The login has a deadline of its own, a little later than this one, so its reason must be given here.
       if (asked === undefined) return this.#channel.nobody()
       const detail = { status: Status.DEADLINE_EXCEEDED, mayHaveApplied: false }
       return new EtcdUnreachableError(`etcd ${asked.endpoint.origin}: no token by the deadline`, detail)

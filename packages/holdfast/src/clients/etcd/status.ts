@@ -27,12 +27,12 @@ export const Status: Readonly<Record<StatusName, number>> = Object.freeze(
   Object.fromEntries(NAMES.map((name, code) => [name, code])) as Record<StatusName, number>,
 )
 
-/** The name of a status number; `STATUS_n` for one that gRPC doesn't define. */
+/** The name of a status number; `STATUS_n` for a number that gRPC doesn't define. */
 export function statusName(status: number): string {
   return NAMES[status] ?? `STATUS_${status}`
 }
 
-/** No member could answer, but another one, or the same one later, may. */
+/** No member could answer, but another member, or the same one later, may. */
 export function isUnreachable(status: number, message: string): boolean {
   if (status === Status.UNKNOWN) return WITHOUT_QUORUM.test(message)
   return status === Status.UNAVAILABLE || status === Status.DEADLINE_EXCEEDED || status === Status.CANCELLED
@@ -42,8 +42,8 @@ export function isUnreachable(status: number, message: string): boolean {
 // own.
 const WITHOUT_QUORUM = /^context (deadline exceeded|canceled)$/
 
-// etcd answers with these before or instead of applying. The rest leave it open: UNAVAILABLE is also "request timed
-// out", where the proposal sits in the Raft log and may be applied after the reply.
+// etcd gives these answers before applying anything, or instead. All others leave it open: UNAVAILABLE is also "request
+// timed out", where the proposal is in the Raft log and may be applied after the reply.
 const REFUSALS: ReadonlySet<number> = new Set([
   Status.INVALID_ARGUMENT,
   Status.NOT_FOUND,
@@ -71,7 +71,7 @@ const BY_HTTP: Readonly<Record<number, number>> = {
   504: Status.UNAVAILABLE,
 }
 
-/** The gRPC status that stands for an HTTP status, for answers by something that isn't gRPC (a proxy). */
+/** The gRPC status that stands for an HTTP status, if something that isn't gRPC answers (a proxy). */
 export function statusOfHttp(http: number): number {
   return BY_HTTP[http] ?? Status.UNKNOWN
 }

@@ -1,4 +1,7 @@
-/** The one stream that carries all watchers; after a break each goes on from the revision it has not yet been told. */
+/**
+ * The one stream that carries all watchers. After a break each watcher continues at the first revision that it has not
+ * been told.
+ */
 import { ClosedError } from '../../contract/errors.ts'
 import { EtcdCompactedError, EtcdProtocolError, EtcdUnreachableError, EtcdWatchCancelledError } from './errors.ts'
 import { frame } from './frame.ts'
@@ -15,12 +18,12 @@ const FORBIDDEN = /permission denied|invalid auth token/i
 export class WatchStream {
   readonly #rpc: Rpc
   readonly #stream: LastingStream
-  /** All watchers to be served, with the id that the open stream has given them. */
+  /** All watchers to serve, with the id that the open stream has given them. */
   readonly #watchers: Map<Watcher, bigint | undefined> = new Map()
   readonly #byId: Map<bigint, Watcher> = new Map()
-  /** Asked for on the open stream and not confirmed, in order, as the server confirms in order. */
+  /** Asked for on the open stream and not confirmed yet, in order, because the server confirms in order. */
   #asked: Watcher[] = []
-  /** Refused once, though reading was permitted: the next refusal counts. */
+  /** Watchers refused once although reading was permitted: the next refusal counts. */
   readonly #warned: WeakSet<Watcher> = new WeakSet()
   #lingerTimer: NodeJS.Timeout | undefined
 
@@ -44,7 +47,7 @@ export class WatchStream {
     else this.#stream.ensure()
   }
 
-  /** Forgets a watcher, and tells the server if it knows of it. */
+  /** Forgets a watcher, and tells the server if it knows of that watcher. */
   remove(watcher: Watcher): void {
     const watchId = this.#watchers.get(watcher)
     this.#watchers.delete(watcher)
@@ -74,7 +77,7 @@ export class WatchStream {
   #onAnswer(answer: WatchResponse): void {
     if (answer.created) return this.#onCreated(answer)
     const watcher = this.#byId.get(answer.watchId)
-    // Cancelled here a moment ago: what was on its way is dropped.
+    // The watcher was cancelled here a moment ago: drop what was on its way.
     if (watcher === undefined) return
     if (answer.canceled) this.#end(watcher, answer)
     else watcher.onAnswer(answer)
@@ -107,9 +110,9 @@ export class WatchStream {
   }
 
   /**
-   * The stream carries the token it was opened with. When that has expired, etcd 3.4 calls a new watch "permission
-   * denied", exactly as if the user had no right to the key. A read of the same keys tells the two apart, and
-   * renews the token on its way.
+   * The stream carries the token it was opened with. When that token has expired, etcd 3.4 answers a new watch with
+   * "permission denied", exactly as if the user had no right to the key. A read of the same keys tells the two apart,
+   * and renews the token on its way.
    */
   async #recheck(watcher: Watcher, reason: string): Promise<void> {
     try {
@@ -136,7 +139,7 @@ export class WatchStream {
     for (const watcher of all) watcher.end(error)
   }
 
-  /** Without watchers the stream is kept a little longer, for the next one, but not for ever: it costs probes. */
+  /** Without watchers the stream is kept a little longer, for the next watcher, but not for ever: it costs probes. */
   #linger(): void {
     if (this.#watchers.size > 0) return
     clearTimeout(this.#lingerTimer)

@@ -1,21 +1,23 @@
-/** One watch on a key or a range: how far it has been told, and whom it tells. */
+/** One watch on a key or a range: how far it has reported, and to whom. */
 import type { RangeRequest } from './messages/kv.ts'
 import type { WatchCreateRequest, WatchEvent, WatchResponse } from './messages/watch.ts'
 
 export interface WatchOptions {
   /** First key past the range; absent: just the key; one zero byte: everything from the key on. */
   readonly rangeEnd?: Uint8Array
-  /** The first revision to be told of. Default 0n: what comes after the confirmation. */
+  /** The first revision to report. Default 0n: what comes after the confirmation. */
   readonly startRevision?: bigint
-  /** Kinds of events not wanted. */
+  /** Kinds of events to leave out. */
   readonly filters?: readonly ('noput' | 'nodelete')[]
-  /** Also tell what was there before. Default false. */
+  /** Report the value before the change, too. Default false. */
   readonly prevKv?: boolean
 }
 
-/** Both are called from the network loop and must not throw. */
+/** The network loop calls both; they must not throw. */
 export interface WatchObserver {
-  /** All events of one answer, oldest first; each revision is told whole, and once. `revision` is the store's. */
+  /**
+   * All events of one answer, oldest first; each revision is reported as a whole, and once. `revision` is the store's.
+   */
   onEvents(events: readonly WatchEvent[], revision: bigint): void
   /** No more events: `EtcdCompactedError`, `EtcdWatchCancelledError`, or `ClosedError`. Not called after `cancel`. */
   onEnd(error: Error): void
@@ -46,7 +48,7 @@ export class Watcher {
     })
   }
 
-  /** The first revision not yet told; after a broken connection the watch goes on from here. */
+  /** The first revision not reported yet; after a broken connection the watch continues here. */
   get nextRevision(): bigint {
     return this.#nextRevision
   }
@@ -60,7 +62,7 @@ export class Watcher {
     return this.#created
   }
 
-  /** The observer hears nothing more from now on. */
+  /** The observer gets nothing more from now on. */
   cancel(): void {
     if (this.#ended) return
     this.#ended = true
@@ -98,7 +100,7 @@ export class Watcher {
   onAnswer(answer: WatchResponse): void {
     const { events, fragment, header } = answer
     if (events.length === 0) {
-      // The server's own progress note: nothing is left untold up to here.
+      // The server's own progress note: everything up to here was reported.
       if (this.#pieces.length === 0 && header.revision >= this.#nextRevision) this.#nextRevision = header.revision + 1n
       return
     }
@@ -111,7 +113,7 @@ export class Watcher {
     this.#observer.onEvents(all, header.revision)
   }
 
-  /** The server won't go on with this watch. */
+  /** The server won't continue this watch. */
   end(error: Error): void {
     if (this.#ended) return
     this.#ended = true

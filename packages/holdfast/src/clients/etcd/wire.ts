@@ -1,20 +1,20 @@
 /** Protobuf's wire format: varints, fixed widths and length-delimited bytes, written backwards and read forwards. */
 import { EtcdProtocolError } from './errors.ts'
 
-/** How a field's value is laid out, the low three bits of its tag. */
+/** How the value of a field is laid out: the low three bits of its tag. */
 export const WireType = { VARINT: 0, FIXED64: 1, BYTES: 2, FIXED32: 5 } as const
 
 const TWO_32 = 0x1_0000_0000
 const WORDS = new DataView(new ArrayBuffer(8))
 const KEEP_MAX = 1024 * 1024
-/** As deep as protobuf's own libraries read: each level costs stack. A transaction in a transaction has 5. */
+/** As deep as protobuf's own libraries read: each level costs stack. A transaction in a transaction has 5 levels. */
 const DEPTH_MAX = 100
 /** An empty message is 2 bytes on the wire and 100 in memory: without a limit 64 MiB of them would be 4 GB. */
 const NESTED_MAX = 1_000_000
 
 /**
- * Fills a buffer from its end towards its start. A nested message's length stands before its content, so backwards
- * it is known when it is due: one pass, no measuring.
+ * Fills a buffer from its end towards its start. The length of a nested message stands before its content. Written
+ * backwards, the length is known when it is due: one pass, no measuring.
  */
 export class Writer {
   #buffer: Buffer = Buffer.allocUnsafeSlow(1024)
@@ -25,7 +25,7 @@ export class Writer {
     return this.#buffer.length - this.#start
   }
 
-  /** Room for `size` more bytes; answers where they begin. */
+  /** Makes room for `size` more bytes; returns where they begin. */
   #reserve(size: number): number {
     if (size > this.#start) {
       const used = this.length
@@ -75,7 +75,7 @@ export class Writer {
   }
 
   bytes(value: Uint8Array): void {
-    // First the room, then the buffer: making room may replace it.
+    // First the room, then the buffer: making room may replace the buffer.
     const at = this.#reserve(value.length)
     this.#buffer.set(value, at)
   }
@@ -97,7 +97,7 @@ export class Writer {
     return whole
   }
 
-  /** Forgets what was written, and a buffer that one huge message left behind. */
+  /** Forgets what was written, and the buffer of a huge message. */
   clear(): void {
     if (this.#buffer.length > KEEP_MAX) this.#buffer = Buffer.allocUnsafeSlow(1024)
     this.#start = this.#buffer.length

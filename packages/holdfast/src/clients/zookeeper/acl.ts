@@ -16,7 +16,7 @@ export const openAcl: readonly Acl[] = Object.freeze([
   Object.freeze({ perms: Perm.all, scheme: 'world', id: 'anyone' }),
 ])
 
-/** Only the identities this session has given with auth, all permissions. */
+/** Only the identities that this session has given with auth, all permissions. */
 export const creatorAllAcl: readonly Acl[] = Object.freeze([Object.freeze({ perms: Perm.all, scheme: 'auth', id: '' })])
 
 /** A rule for a digest user, who need not be this session's. The password leaves this process only as a hash. */

@@ -1,4 +1,4 @@
-/** How a call ends: with the server's value, with the server's error, or with the news that nobody answered. */
+/** How a call ends: with the server's value, with the server's error, or with the news that no answer came. */
 import { ClosedError } from '../../contract/errors.ts'
 import type { Call } from './calls.ts'
 import { errnoOf, type UnansweredKind, ZooKeeperError, ZooKeeperUnreachableError } from './errors.ts'
@@ -8,7 +8,7 @@ import type { Watches } from './watches.ts'
 
 const NO_NODE = errnoOf('NoNode')
 
-/** Settles a call by its answer and arms the watch it asked for. */
+/** Settles a call by its answer and arms the watch that the call asked for. */
 export function settle(call: Call, errno: number, reply: JuteReader, watches: Watches): void {
   const { request } = call
   if (errno === 0) {
@@ -20,7 +20,7 @@ export function settle(call: Call, errno: number, reply: JuteReader, watches: Wa
     if (request.watch !== null) watches.arm(request.watch.kind, request.path, request.watch.callback)
     call.resolve(value)
   } else if (errno === NO_NODE && request.nullable) {
-    // The server has armed it too: a look at a node that is not there waits for its creation.
+    // The server has armed the watch, too: a look at a missing node waits for its creation.
     if (request.watch !== null) watches.arm('exist', request.path, request.watch.callback)
     call.resolve(null)
   } else {
@@ -32,8 +32,7 @@ function decode(call: Call, reply: JuteReader): unknown {
   try {
     return call.request.decode(reply)
   } catch (error) {
-    // The request took effect or not, nobody can read which; and the link is not to be trusted: the error goes on to
-    // it.
+    // Nobody can read whether the request took effect. And the link can't be trusted, so the error goes on to the link.
     if (error instanceof MalformedReplyError) {
       call.reject(unanswered('ConnectionLoss', call.request, true, 'the answer could not be read', error))
     }

@@ -1,6 +1,4 @@
-/**
- * The requests under way: those not yet sent, those sent and unanswered, and what becomes of them when nobody answers.
- */
+/** The requests under way: not yet sent, or sent and unanswered, and what becomes of them if no answer comes. */
 import { MalformedReplyError } from './jute.ts'
 import { XID_MAX, XID_OFFSET } from './protocol.ts'
 import type { Request } from './requests.ts'
@@ -9,7 +7,7 @@ export class Call {
   readonly request: Request<unknown>
   readonly isAuth: boolean
   readonly xid: number
-  /** When it gives up waiting. */
+  /** When the call gives up waiting. */
   readonly deadline: number
   sentAt: number = Number.NaN
   settled = false
@@ -49,14 +47,14 @@ export class Call {
 
 export class Calls {
   #unsent: Call[] = []
-  // Answers come in the order of the requests. A head index instead of shift(): a burst of thousands stays linear.
+  // Answers come in the order of the requests. A head index instead of shift() keeps a burst of thousands linear.
   #sent: Call[] = []
   #head = 0
   #xid = 0
   #waiting = 0
   #soonest = Number.POSITIVE_INFINITY
 
-  /** No later than the deadline of any call under way; it may be that of a call that has ended since. */
+  /** No later than the deadline of any call under way; it may belong to a call that has ended since. */
   get soonest(): number {
     return this.#soonest
   }
@@ -78,7 +76,7 @@ export class Calls {
     if (call.deadline < this.#soonest) this.#soonest = call.deadline
   }
 
-  /** Marks all that wait as sent at `now` and adds their frames to those that go first. */
+  /** Marks all unsent calls as sent at `now`, and appends their frames to `frames`. */
   send(now: number, frames: Buffer[]): Buffer[] {
     for (const call of this.#unsent) {
       call.sentAt = now
@@ -89,7 +87,7 @@ export class Calls {
     return frames
   }
 
-  /** The call that an answer belongs to: always the oldest one. */
+  /** The call that an answer belongs to: always the oldest. */
   answered(xid: number): Call {
     const call = this.#sent[this.#head]
     if (call === undefined || call.xid !== xid) {
@@ -111,7 +109,7 @@ export class Calls {
     return call
   }
 
-  /** Takes out everything that was sent. */
+  /** Removes and returns everything that was sent. */
   takeSent(): Call[] {
     const calls = this.#sent.slice(this.#head).filter((call) => !call.settled)
     this.#sent = []
@@ -127,7 +125,7 @@ export class Calls {
     return calls
   }
 
-  /** The calls whose time is up. A sent one keeps its turn, since its answer may still come and must find it. */
+  /** The calls whose time is up. A sent call stays in the list, because its answer may still come and must find it. */
   overdue(now: number): Call[] {
     const overdue: Call[] = []
     this.#soonest = Number.POSITIVE_INFINITY

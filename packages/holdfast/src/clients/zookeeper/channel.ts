@@ -1,4 +1,6 @@
-/** The session's machine: keeps a link to some server, the session alive on it, and every request's promise. */
+/**
+ * The session's machine: keeps a link to some server, keeps the session alive on that link, and settles every request.
+ */
 import { isDeepStrictEqual } from 'node:util'
 import { StoreError, UsageError } from '../../contract/errors.ts'
 import { Deadline } from '../../stores/shared/deadline.ts'
@@ -21,10 +23,10 @@ const ATTEMPT_MS_MAX = 3_000
 const ATTEMPT_MS_MIN = 250
 const BACKOFF_MS_MIN = 50
 const BACKOFF_MS_MAX = 1_000
-/** A link that lasted this long was no accident: the back-off starts anew after it. */
+/** A link that lasted this long was no accident: after it the back-off starts anew. */
 const PROVEN_MS = 1_000
 const SESSION_EXPIRED = errnoOf('SessionExpired')
-/** Said by the connected server alone, without asking anybody. */
+/** The connected server answers this alone, without asking others. */
 const THROTTLED = errnoOf('Throttled')
 
 export class Channel {
@@ -75,7 +77,7 @@ export class Channel {
     return this.#lastFailure
   }
 
-  /** Queues a request; `build` encodes it, and what it throws rejects the promise. */
+  /** Queues a request. `build` encodes it; if `build` throws, the promise rejects. */
   call<T>(build: () => Request<T>, timeoutMs: number): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#closing !== null) throw closedError()
@@ -92,7 +94,7 @@ export class Channel {
     })
   }
 
-  /** Starts connecting, if nothing has yet. */
+  /** Starts connecting, if that has not begun yet. */
   start(): void {
     if (this.states.current !== 'idle') return
     this.states.become('connecting')
@@ -122,8 +124,7 @@ export class Channel {
         })
         confirmed = true
       } catch (error) {
-        // Unconfirmed: the server ends the session by itself once its time is over. Close has no better news than
-        // false.
+        // Unconfirmed: the server ends the session when its time is over. Close can only answer false.
         if (!(error instanceof StoreError)) throw error
       }
     }
@@ -194,7 +195,7 @@ export class Channel {
     )
   }
 
-  /** Two thirds of the session time shared among the servers, so that each gets a turn before the session is over. */
+  /** Two thirds of the session time, shared among the servers, so that each gets a turn before the session is over. */
   #attemptMs(): number {
     const share = ((this.#sessionMs() / 3) * 2) / this.#servers.count
     const ceiling = Math.min(share, ATTEMPT_MS_MAX)
@@ -231,8 +232,8 @@ export class Channel {
     this.#established = true
     this.#establishedAt = this.#now()
     this.#heartbeatSentAt = Number.NaN
-    // In this order: who I am, what I watch, then what waited. The relative zxid must be the one from before any answer
-    // of this link, else the server would not tell what changed while nobody was connected.
+    // In this order: who I am, what I watch, then the waiting requests. The relative zxid must be the one from before
+    // any answer of this link, or the server would not report what changed while there was no connection.
     this.#identitiesUnanswered = [...this.#identities]
     this.#rearmings = this.#watches.rearm(this.#lastZxid)
     const known = this.#identities.map((identity) => authenticate(identity).frame)
@@ -258,8 +259,8 @@ export class Channel {
       case Xid.setWatches:
         return this.#onRearmed(errno)
       default:
-        // The highest answered, so that no server may show an older tree than was seen. Never an event's: a cut between
-        // two events of one transaction would make the server believe that both had been told.
+        // The highest zxid answered, so that no server may show an older tree than was seen. Never that of an event:
+        // after a cut between two events of one transaction the server would believe that both had arrived.
         if (zxid > this.#lastZxid) this.#lastZxid = zxid
         return this.#onAnswer(this.#calls.answered(xid), errno, reply)
     }
@@ -310,7 +311,7 @@ export class Channel {
     this.#fail(lost, (call) => unanswered('ConnectionLoss', call.request, true, 'the connection was lost', cause))
   }
 
-  /** Lets go of the link, or of the plan to open one. */
+  /** Drops the link, or the plan to open one. */
   #dropLink(): void {
     this.#established = false
     this.#link?.drop()
@@ -336,8 +337,8 @@ export class Channel {
   }
 
   /**
-   * A third of the session time without proof: a heartbeat. Another third without its answer: the link is left, which
-   * leaves the last third for finding another server.
+   * After a third of the session time without proof, send a heartbeat. After another third without its answer, leave
+   * the link: the last third is for finding another server.
    */
   #tend(session: Session, now: number): void {
     if (now < this.#tendAt(session)) return
@@ -376,7 +377,7 @@ export class Channel {
     this.#dropLink()
     this.#due.clear()
     this.#session = null
-    // Taken before anybody is told: what a listener asks for from here on belongs to the next session.
+    // Take the calls before telling anybody: what a listener asks for from here on belongs to the next session.
     const calls = [...this.#calls.takeSent(), ...this.#calls.takeUnsent()]
     const told = this.#watches.loseAll()
     this.#due.keepAlive(this.#options.ref)

@@ -1,4 +1,4 @@
-/** The subtree a client is confined to: what a caller calls `/x` is `/chroot/x` at the server. */
+/** The subtree that a client can't leave: what a caller calls `/x` is `/chroot/x` at the server. */
 import { UsageError } from '../../contract/errors.ts'
 
 // The characters ZooKeeper itself refuses, judged by UTF-16 unit as its server does: control characters, surrogates
@@ -41,7 +41,7 @@ export class Chroot {
     return absolute.startsWith(`${this.prefix}/`) ? absolute.slice(this.prefix.length) : absolute
   }
 
-  /** The nodes the prefix consists of, outermost first. */
+  /** The nodes of the prefix, outermost first. */
   ancestors(): string[] {
     const names = this.prefix.split('/').slice(1)
     return names.map((_, i) => `/${names.slice(0, i + 1).join('/')}`)

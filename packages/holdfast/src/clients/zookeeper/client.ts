@@ -22,13 +22,14 @@ export interface RequestOptions {
 }
 
 export interface ReadOptions extends RequestOptions {
-  /** Told once when what was read changes. Default none. */
+  /** Called once when what was read changes. Default none. */
   readonly watch?: WatchCallback
 }
 
 /**
- * Requests reject with `ZooKeeperError` when the server refuses them and with `ZooKeeperUnreachableError` when nobody
- * answers; the latter's `sent` says whether the request may have taken effect. Nothing is ever repeated by the client.
+ * A client. Requests reject with `ZooKeeperError` if the server refuses them, and with `ZooKeeperUnreachableError` if
+ * no answer comes; `sent` of the latter says whether the request may have taken effect. The client never repeats a
+ * request.
  */
 export class ZooKeeperClient {
   readonly #chroot: Chroot
@@ -54,7 +55,7 @@ export class ZooKeeperClient {
     return this.#channel.session
   }
 
-  /** The latest transaction seen: no server that is behind it is accepted, also by a new session. */
+  /** The latest transaction seen: a server that is behind it is not accepted, not even by a new session. */
   get lastZxid(): bigint {
     return this.#channel.lastZxid
   }
@@ -101,7 +102,7 @@ export class ZooKeeperClient {
     this.#channel.renew()
   }
 
-  /** Adds an identity to the session; it is given again on every reconnect and to every later session. */
+  /** Adds an identity to the session; the client gives it again on every reconnect and to every later session. */
   auth(scheme: string, credential: string | Uint8Array, options?: RequestOptions): Promise<void> {
     return new Promise<void>((resolve) => {
       const identity = { scheme, credential }
@@ -110,7 +111,7 @@ export class ZooKeeperClient {
     })
   }
 
-  /** Creates a node and resolves to its path, which for sequential nodes the server completes. */
+  /** Creates a node and resolves to its path, which the server completes for sequential nodes. */
   create(
     path: string,
     data: Uint8Array = requests.NO_DATA,
@@ -133,7 +134,7 @@ export class ZooKeeperClient {
     return this.#call(options, () => requests.remove(this.#chroot, path, version))
   }
 
-  /** The node's Stat, or null when there is none; a watch then waits for its creation. */
+  /** The node's Stat, or null if there is none; a watch then waits for its creation. */
   exists(path: string, options?: ReadOptions): Promise<Stat | null> {
     return this.#call(options, () => requests.exists(this.#chroot, path, options?.watch))
   }
@@ -152,7 +153,7 @@ export class ZooKeeperClient {
     return this.#call(options, () => requests.getChildren(this.#chroot, path, options?.watch))
   }
 
-  /** All operations or none; rejects with the error of the one that failed, its place in `index`. */
+  /** All operations or none; rejects with the error of the one that failed, its position in `index`. */
   multi(ops: readonly MultiOp[], options?: RequestOptions): Promise<MultiResult[]> {
     return this.#call(options, () => multi(this.#chroot, ops))
   }
@@ -163,27 +164,27 @@ export class ZooKeeperClient {
   }
 
   /**
-   * Watches a node, or with `recursive` its whole subtree, until removed; 3.6 and later. Tells `gap` after each
-   * reconnect.
+   * Watches a node, or with `recursive` its whole subtree, until removed; 3.6 and later. Calls back with `gap` after
+   * each reconnect.
    */
   addWatch(path: string, callback: WatchCallback, options?: RequestOptions & { recursive?: boolean }): Promise<void> {
     return this.#call(options, () => requests.addWatch(this.#chroot, path, options?.recursive ?? false, callback))
   }
 
-  /** Removes all watches of this session at a path, here and at the server. Their callbacks are not told. */
+  /** Removes all watches of this session at a path, here and at the server, without calling back. */
   removeWatches(path: string, options?: RequestOptions): Promise<void> {
     return this.#call(options, () => requests.removeWatches(this.#chroot, path, () => this.#watches.forgetPath(path)))
   }
 
-  /** Forgets one callback at once, without a request; true: it had not been told yet. */
+  /** Forgets one callback at once, without a request; true: it had not been called yet. */
   unwatch(path: string, callback: WatchCallback): boolean {
     return this.#watches.forget(path, callback)
   }
 
-  /** Creates the nodes of the chroot itself where they are missing. */
+  /** Creates the missing nodes of the chroot itself. */
   async ensureChroot(options?: RequestOptions): Promise<void> {
     for (const node of this.#chroot.ancestors()) {
-      // Looked for first: who may not create at the parent may still use a chroot that is there.
+      // Look first: a user who may not create at the parent may still use an existing chroot.
       if ((await this.#call(options, () => requests.existsAbsolute(node))) !== null) continue
       try {
         await this.#call(options, () => requests.createAbsolute(node))

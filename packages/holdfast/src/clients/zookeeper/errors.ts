@@ -1,6 +1,4 @@
-/**
- * What can go wrong at a ZooKeeper client: the server's own error codes by name, and the outcomes that nobody knows.
- */
+/** What can go wrong in a ZooKeeper client: the server's own error codes by name, and outcomes that nobody knows. */
 import { StoreError, StoreUnreachableError } from '../../contract/errors.ts'
 
 const ERRNO_BY_KIND = {
@@ -37,7 +35,7 @@ const ERRNO_BY_KIND = {
   Throttled: -127,
 } as const
 
-/** The server's error codes by name; `Unknown` for a code this client has never heard of. */
+/** The server's error codes by name; `Unknown` for a code that this client does not know. */
 export type ZooKeeperErrorKind = keyof typeof ERRNO_BY_KIND | 'Unknown'
 
 const KIND_BY_ERRNO: ReadonlyMap<number, ZooKeeperErrorKind> = new Map(
@@ -59,8 +57,8 @@ interface AnswerDetail {
 }
 
 /**
- * The server answered a request with an error; it took no effect. `code` stays Holdfast's, the server's number is
- * `errno`.
+ * The server answered a request with an error; the request took no effect. `code` stays Holdfast's, the server's number
+ * is `errno`.
  */
 export class ZooKeeperError extends StoreError {
   readonly kind: ZooKeeperErrorKind
@@ -87,7 +85,7 @@ export type UnansweredKind = 'ConnectionLoss' | 'OperationTimeout' | 'SessionExp
 interface SilenceDetail {
   readonly request: string
   readonly path: string
-  /** False: it never left this process, so it took no effect. True: it may have, or may yet. */
+  /** False: the request never left this process, so it took no effect. True: it may have, or may yet. */
   readonly sent: boolean
   readonly because: string
   readonly cause?: unknown
@@ -110,7 +108,7 @@ export class ZooKeeperUnreachableError extends StoreUnreachableError {
   }
 }
 
-/** True when `error` came from this client and is of one of the kinds given (of any kind when none is given). */
+/** True if `error` came from this client and is of one of the given kinds (of any kind if none is given). */
 export function isZooKeeperError(
   error: unknown,
   ...kinds: readonly ZooKeeperErrorKind[]

@@ -17,7 +17,10 @@ export class FrameReader {
     this.#maxFrameBytes = maxFrameBytes
   }
 
-  /** Feeds a chunk and calls `onFrame` for each frame that it completes; `onFrame` returning false drops the rest. */
+  /**
+   * Feeds a chunk and calls `onFrame` for each frame that it completes; if `onFrame` returns false, the rest is
+   * dropped.
+   */
   push(chunk: Buffer, onFrame: (frame: Buffer) => boolean): void {
     let at = 0
     while (at < chunk.length) {

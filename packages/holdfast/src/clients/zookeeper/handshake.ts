@@ -1,9 +1,9 @@
-/** The records a connection opens with: who I am, what I saw last; what I was granted, and the heartbeats after it. */
+/** The records that open a connection: who I am and what I saw last; what the server granted; and the heartbeats. */
 import { JuteReader, JuteWriter } from './jute.ts'
 import type { Heartbeat } from './proof.ts'
 import { Op, Xid } from './protocol.ts'
 
-/** What a server grants; a `timeoutMs` of 0 says that it knows no such session any more. */
+/** What a server grants; a `timeoutMs` of 0 says that it does not know such a session any more. */
 export interface Grant {
   readonly timeoutMs: number
   readonly sessionId: bigint
@@ -38,12 +38,12 @@ export function readGrant(frame: Buffer): Grant {
   return { timeoutMs, sessionId, password, readOnly: reader.left > 0 && reader.bool() }
 }
 
-/** All three under the ping's xid, by which the answer is told from a request's. */
+/** All three under the xid of pings, which tells their answers from those of requests. */
 export const heartbeatFrame: Readonly<Record<Heartbeat, Buffer>> = {
   ping: new JuteWriter().int(Xid.ping).int(Op.ping).take(),
   sync: new JuteWriter().int(Xid.ping).int(Op.sync).ustring('/').take(),
-  // A multi that checks the root and changes nothing: the smallest thing a quorum commits. Whether it may look at the
-  // root does not matter, a refusal is committed as well.
+  // A multi that checks the root and changes nothing: the smallest thing that a quorum commits. It does not matter
+  // whether it may look at the root, because a refusal is committed as well.
   commit: new JuteWriter()
     .int(Xid.ping)
     .int(Op.multi)

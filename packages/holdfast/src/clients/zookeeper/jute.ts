@@ -117,7 +117,7 @@ export class JuteReader {
     return this.#bytes.toString('utf8', start, start + length)
   }
 
-  /** Names are mostly ASCII: then one decoding for all of them, and a cut for each, instead of two calls for each. */
+  /** Names are mostly ASCII: then one decoding for all, and a cut for each, are cheaper than two calls for each. */
   ustrings(): string[] {
     const count = this.#length()
     const start = this.#at

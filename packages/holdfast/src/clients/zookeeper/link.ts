@@ -1,4 +1,4 @@
-/** One connection to one server: bytes out, frames in, one end. After the end it says nothing more. */
+/** One connection to one server: bytes out, frames in, one end. After the end it reports nothing more. */
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { type ConnectionOptions, connect as connectTls } from 'node:tls'
 import { StoreError } from '../../contract/errors.ts'
@@ -46,8 +46,8 @@ export class Link {
     socket.on('data', (chunk: Buffer) => {
       if (!this.#ended) this.#receive(frames, chunk, onFrame)
     })
-    // The listener stays for the socket's whole life: a late ECONNRESET after `end` must not be an uncaught error.
-    // A name with several addresses fails as an AggregateError, whose message is empty.
+    // The listener stays for the socket's whole life: a late ECONNRESET after `end` must not be an uncaught error. If a
+    // name has several addresses, the error is an AggregateError with an empty message.
     socket.on('error', (error: NodeJS.ErrnoException) => {
       this.end(this.#failure(error.message || (error.code ?? error.name), error))
     })
@@ -56,7 +56,7 @@ export class Link {
     this.#attempt.set(performance.now() + options.attemptMs)
   }
 
-  /** The handshake is through: from here on silence is judged by the owner. */
+  /** The handshake is done: from here on the owner judges silence. */
   established(): void {
     this.#attempt.clear()
   }
@@ -72,7 +72,7 @@ export class Link {
     this.#events.end(cause)
   }
 
-  /** Ends the link silently. */
+  /** Ends the link without telling. */
   drop(): void {
     this.#ended = true
     this.#attempt.clear()

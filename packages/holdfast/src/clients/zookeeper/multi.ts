@@ -15,7 +15,7 @@ export type MultiOp =
   | { readonly op: 'setData'; readonly path: string; readonly data: Uint8Array; readonly version?: number }
   | { readonly op: 'check'; readonly path: string; readonly version?: number }
 
-/** What one operation gave: the path of a create (and the Stat where the server adds it), the Stat of a setData. */
+/** The result of one operation: the path of a create (and the Stat if the server adds it), the Stat of a setData. */
 export interface MultiResult {
   readonly path?: string
   readonly stat?: Stat
@@ -23,9 +23,7 @@ export interface MultiResult {
 
 const ANY_VERSION = -1
 const NO_ERROR = 0
-/**
- * What the server answers for the operations behind the one that failed: the cause only when there is no better one.
- */
+/** The server's answer for operations after the failed one: the cause only if there is no better one. */
 const NOT_REACHED = -2
 
 function writeOp(writer: JuteWriter, chroot: Chroot, op: MultiOp): void {

@@ -1,4 +1,4 @@
-/** What a client can be told, resolved once: defaults filled in, nonsense refused before any I/O. */
+/** The options of a client, resolved once: defaults filled in, nonsense refused before any I/O. */
 import { type ConnectionOptions, createSecureContext } from 'node:tls'
 import { UsageError } from '../../contract/errors.ts'
 import { type Heartbeat, PROOF_NEEDED } from './proof.ts'
@@ -16,10 +16,10 @@ export interface Identity {
 export interface ZooKeeperClientOptions {
   /** `host`, `host:port` or `[v6]:port`; the port defaults to 2181. All of one ensemble; tried in random order. */
   readonly servers: readonly string[]
-  /** The subtree this client is confined to. Default '/'. */
+  /** The subtree that this client can't leave. Default '/'. */
   readonly chroot?: string
   /**
-   * The session time asked for; what counts is what the server grants (2 to 20 of its ticks). Default 30_000, 1 … 2^31
+   * The session time to ask for; what counts is what the server grants (2 to 20 of its ticks). Default 30_000, 1 … 2^31
    * - 1.
    */
   readonly sessionTimeoutMs?: number
@@ -30,17 +30,17 @@ export interface ZooKeeperClientOptions {
   /** True, or what node:tls takes (ca, cert, key, servername …). Default false. */
   readonly tls?: boolean | ConnectionOptions
   /**
-   * What keeps the session believed in. Default 'ping': any answer. 'sync': only answers the leader took part in
-   * (changes, sync, a reconnect), so that a follower cut off from its leader can't vouch for a session that the leader
-   * has ended. 'commit': only what a quorum committed, at the price of one empty transaction each third of a session
-   * time.
+   * Which answers prove that the session lives. Default 'ping': any answer. 'sync': only answers in which the leader
+   * took part (changes, sync, a reconnect), so a follower cut off from its leader can't vouch for a session that the
+   * leader has ended. 'commit': only what a quorum committed, at the price of one empty transaction each third of a
+   * session time.
    */
   readonly heartbeat?: Heartbeat
-  /** Open a new session by itself after an expiry. Default false: `renew()` does. */
+  /** Open a new session automatically after an expiry. Default false: call `renew()`. */
   readonly renew?: boolean
-  /** Whether an idle client keeps the process alive; one with a request under way always does. Default false. */
+  /** Whether an idle client keeps the process alive; a client with a request under way always does. Default false. */
   readonly ref?: boolean
-  /** The largest answer accepted; a larger one costs the link. Default 4_194_304, 1_024 … 2^30. */
+  /** The largest answer accepted; a larger answer costs the link. Default 4_194_304, 1_024 … 2^30. */
   readonly maxFrameBytes?: number
   /** The largest request sent; keep it at the servers' jute.maxbuffer. Default 1_048_575, 1_024 … 2^30. */
   readonly maxRequestBytes?: number
@@ -66,7 +66,7 @@ export interface ResolvedOptions {
 
 const INT_MAX = 2 ** 31 - 1
 
-/** `value` when it is a whole number from `min` to `max`, `fallback` when it was not given. */
+/** `value` if it is a whole number from `min` to `max`, `fallback` if it was not given. */
 export function wholeNumber(
   name: string,
   value: number | undefined,
@@ -79,7 +79,7 @@ export function wholeNumber(
   throw new UsageError(`${name} must be a whole number from ${min} to ${max}, given was ${String(value)}`)
 }
 
-/** The time a request may take. */
+/** The time that a request may take. */
 export function requestTimeout(value: number | undefined, fallback: number): number {
   return wholeNumber('timeoutMs', value, fallback, 1, INT_MAX)
 }
@@ -93,7 +93,7 @@ function tlsOf(tls: boolean | ConnectionOptions | undefined): ConnectionOptions 
   if (tls === undefined || tls === false) return null
   const options = tls === true ? {} : tls
   try {
-    // Made once, here: a key that can't be read is a usage error now and not an exception out of some later reconnect.
+    // Made once, here: a key that can't be read is a usage error now, and not an exception from some later reconnect.
     return { secureContext: createSecureContext(options), ...options }
   } catch (error) {
     throw new UsageError(`tls holds something that node:tls can't use: ${String(error)}`, { cause: error })

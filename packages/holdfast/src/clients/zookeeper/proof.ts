@@ -1,8 +1,8 @@
-/** How much an answer proves about the session: who had to take part in it. */
+/** How much an answer proves about the session: which servers had to take part in it. */
 
 /**
  * `server`: the connected server alone. A follower cut off from its leader goes on answering reads and pings for up to
- * syncLimit ticks, while the leader ends the session and frees its nodes. `leader`: the leader had to answer too.
+ * syncLimit ticks, while the leader ends the session and frees its nodes. `leader`: the leader had to answer, too.
  * `quorum`: a majority had to commit, which a deposed leader can't make them do.
  */
 export const Proof = { server: 0, leader: 1, quorum: 2 } as const

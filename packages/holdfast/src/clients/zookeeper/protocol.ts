@@ -23,14 +23,14 @@ export const Op = {
   error: -1,
 } as const
 
-/** Transaction ids that are not a request's own. */
+/** Transaction ids that do not belong to a request. */
 export const Xid = { event: -1, ping: -2, auth: -4, setWatches: -8 } as const
 
 /** The greatest xid before the count starts again at 1. */
 export const XID_MAX = 0x7fff_ffff
 
-/** What a server takes by default (jute.maxbuffer); it cuts the link on anything larger. */
+/** The largest request that a server takes by default (jute.maxbuffer); it cuts the link on a larger one. */
 export const REQUEST_BYTES_MAX = 0xf_ffff
 
-/** Where the xid stands in a request's frame: after the length. */
+/** The offset of the xid in a request's frame: after the length. */
 export const XID_OFFSET = 4

@@ -10,7 +10,7 @@ import { Proof, type ProofLevel } from './proof.ts'
 import { readStat, type Stat } from './stat.ts'
 import type { WatchCallback, WatchKind } from './watches.ts'
 
-/** What the answer to a request arms, should it succeed. */
+/** The watch that a successful answer arms. */
 export interface ArmedWatch {
   readonly kind: WatchKind
   readonly callback: WatchCallback
@@ -22,12 +22,12 @@ export interface Request<T> {
   readonly path: string
   /** Complete but for the xid. */
   readonly frame: Buffer
-  /** An error is what the server answered, inside an answer that is none. */
+  /** Returns an error if an answer contains the error of one of its parts. */
   readonly decode: (reader: JuteReader) => T | ZooKeeperError
   readonly watch: ArmedWatch | null
   /** True: a missing node is the answer null, not an error. */
   readonly nullable: boolean
-  /** What any answer to it proves, also a refusal: those of changes are committed like the changes. */
+  /** What any answer to it proves, even a refusal: refused changes are committed like changes. */
   readonly proof: ProofLevel
 }
 
@@ -122,7 +122,7 @@ function createFrame(chroot: Chroot, at: string, data: Uint8Array, options: Crea
 }
 
 export function create(chroot: Chroot, at: string, data: Uint8Array, options: CreateOptions): Request<string> {
-  // Container and ttl nodes answer with a Stat behind the path; whoever asked by `create` does not want it.
+  // Container and ttl nodes answer with a Stat behind the path; a caller of `create` does not want it.
   return plain('create', at, createFrame(chroot, at, data, options, false), (reply) => chroot.relative(reply.ustring()))
 }
 
@@ -225,7 +225,7 @@ export function closeSession(): Request<void> {
   return plain('closeSession', '/', begin(Op.closeSession).take(), nothing)
 }
 
-/** Creates one node of the chroot itself, named as the server names it. */
+/** Creates one node of the chroot itself, under its name at the server. */
 export function createAbsolute(absolute: string): Request<void> {
   const writer = begin(Op.create)
   writeCreate(writer, absolute, NO_DATA, {})

@@ -1,4 +1,4 @@
-/** The ensemble as one client sees it: whom to try next, and when. */
+/** The ensemble as one client sees it: which server to try next, and when. */
 import { UsageError } from '../../contract/errors.ts'
 import { backoffMs } from '../../stores/shared/backoff.ts'
 
@@ -54,14 +54,14 @@ export class Servers {
     return address
   }
 
-  /** The last link did its work for a while: the next failure is the first again. */
+  /** The last link worked for a while: the next failure counts as the first again. */
   proven(): void {
     this.#failures = 0
   }
 
   /**
-   * A link failed. How long to wait before the next one: not at all until each server had its turn, then longer each
-   * round.
+   * A link failed. Returns how long to wait before the next try: not at all until each server had its turn, then longer
+   * each round.
    */
   failed(capMs: number): number {
     this.#failures++

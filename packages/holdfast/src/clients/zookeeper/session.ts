@@ -1,14 +1,14 @@
-/** One session: its name at the servers, and until when it may be believed in. */
+/** One session: its name at the servers, and until when the client may trust it. */
 import type { Grant } from './handshake.ts'
 
 /** What a caller may know of the session. All instants are of the client's own monotonic clock. */
 export interface SessionView {
   readonly id: bigint
-  /** The session time the server granted. */
+  /** The session time that the server granted. */
   readonly negotiatedMs: number
   /** When the latest request or heartbeat was sent whose answer proves enough (the option heartbeat). */
   readonly lastAnsweredSentAt: number
-  /** From here on the servers may have ended the session. Compare the clock with it: a timer can be late. */
+  /** From here on the servers may have ended the session. Compare the clock with it, because a timer can be late. */
   readonly deadline: number
 }
 
@@ -39,7 +39,7 @@ export class Session implements SessionView {
 
   /**
    * A request sent at `sentAt` was answered. The server counts from when it received that request, which is later than
-   * the sending and earlier than the answer: only the sending is on the safe side.
+   * the sending and earlier than the answer: only the time of sending is on the safe side.
    */
   answered(sentAt: number): void {
     if (sentAt > this.#lastAnsweredSentAt) this.#lastAnsweredSentAt = sentAt

@@ -12,7 +12,7 @@ export interface Stat {
   readonly version: number
   readonly cversion: number
   readonly aversion: number
-  /** The session that an ephemeral node dies with; 0n for all others. */
+  /** The session with which an ephemeral node dies; 0n for all others. */
   readonly ephemeralOwner: bigint
   readonly dataLength: number
   readonly numChildren: number

@@ -1,18 +1,18 @@
-/** Where a client stands, and those who want to know. */
+/** The states of a client, and their listeners. */
 
 /**
  * `idle`: nothing was asked yet. `connecting`: no session yet. `connected`: a server answers for the session.
- * `disconnected`: the session may live on, nobody answers for it. `expired`: it is over, by the server's word or the
- * own clock. `authFailed`, `closed`: the end.
+ * `disconnected`: the session may live on, but no server answers for it. `expired`: it is over, by the server's word or
+ * by our own clock. `authFailed`, `closed`: the end.
  */
 export type ClientState = 'idle' | 'connecting' | 'connected' | 'disconnected' | 'expired' | 'authFailed' | 'closed'
 
-/** Called on every change, before any request that fails by it rejects. `cause` says why, where there is a reason. */
+/** Called on every change, before any request rejects because of it. `cause` says why, if there is a reason. */
 export type StateListener = (state: ClientState, cause?: Error) => void
 
 /**
- * Calls a caller's function from inside the machine. If it throws, that is its own uncaught exception and not a state
- * machine stopped half-way between two frames.
+ * Calls a caller's function from inside the machine. If the function throws, that is the caller's own uncaught
+ * exception, and must not stop the machine half-way between two frames.
  */
 export function tell<A extends readonly unknown[]>(listener: (...args: A) => void, ...args: A): void {
   try {
@@ -33,7 +33,7 @@ export class States {
     return this.#current
   }
 
-  /** The state that is left by `close` only. */
+  /** Only `close` leaves this state. */
   get isFinal(): boolean {
     return this.#current === 'closed' || this.#current === 'authFailed'
   }
@@ -42,7 +42,8 @@ export class States {
     if (state === this.#current || this.#current === 'closed') return
     this.#current = state
     this.#untold.push([state, cause])
-    // A listener may bring about the next change (renew, close): that one waits until everybody has heard of this one.
+    // A listener may cause the next change (renew, close): that change waits until all listeners have heard of this
+    // one.
     if (this.#untold.length > 1) return
     for (let next = this.#untold[0]; next !== undefined; next = this.#untold[0]) {
       for (const listener of Array.from(this.#listeners)) tell(listener, ...next)

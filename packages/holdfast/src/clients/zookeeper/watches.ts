@@ -1,14 +1,14 @@
 /**
- * The watches a session has armed: who is told of what, what is armed again after a reconnect, and who is told that a
- * watch is gone.
+ * The watches that a session has armed: whom to call for an event, what to arm again after a reconnect, and whom to
+ * tell that a watch is gone.
  */
 import type { Chroot } from './chroot.ts'
 import { JuteWriter } from './jute.ts'
 import { Op, Xid } from './protocol.ts'
 
 /**
- * `lost`: the session ended or the watch could not be armed again; it will not fire any more, look again.
- * `gap`: a persistent watch was armed again after a reconnect; what happened in between was not told, look again.
+ * `lost`: the session ended or the watch could not be armed again; it will not fire any more, so look again. `gap`: a
+ * persistent watch was armed again after a reconnect; what happened in between was not reported, so look again.
  */
 export type WatchEventType = 'created' | 'deleted' | 'dataChanged' | 'childrenChanged' | 'lost' | 'gap'
 
@@ -35,8 +35,8 @@ const ONE_SHOT: Readonly<Partial<Record<WatchEventType, readonly WatchKind[]>>> 
   deleted: ['data', 'exist', 'child'],
   childrenChanged: ['child'],
 }
-// A server refuses frames past 1 MB and cuts the link, and a session with that many watches would then never come
-// back: they are sent in portions.
+// A server refuses frames past 1 MB and cuts the link, and then a session with that many watches would never come back.
+// So watches are sent in portions.
 const PORTION_BYTES = 128 * 1_024
 
 type Told = [WatchCallback, WatchEvent]
@@ -68,7 +68,7 @@ export class Watches {
     else callbacks.add(callback)
   }
 
-  /** Forgets one callback. The server's side stays armed and fires at nobody. */
+  /** Forgets one callback. The server's side stays armed, and its event finds no callback. */
   forget(path: string, callback: WatchCallback): boolean {
     let found = false
     for (const kind of KINDS) {
@@ -80,7 +80,7 @@ export class Watches {
     return found
   }
 
-  /** Forgets every watch at the path, telling nobody. */
+  /** Forgets every watch at the path, without a call. */
   forgetPath(path: string): void {
     for (const kind of KINDS) this.#byKind[kind].delete(path)
   }
@@ -89,7 +89,7 @@ export class Watches {
     for (const kind of KINDS) this.#byKind[kind].clear()
   }
 
-  /** Who is to be told of an event from the server. One-shot watches are taken out. */
+  /** Whom to call for an event from the server. One-shot watches are removed. */
   fire(eventType: number, absolute: string): Told[] {
     const type = EVENT_TYPES.get(eventType)
     if (type === undefined) return []
@@ -100,12 +100,12 @@ export class Watches {
       this.#byKind[kind].delete(event.path)
     }
     for (const callback of this.#byKind.persistent.get(event.path) ?? []) callbacks.add(callback)
-    // A recursive watch is told of the nodes themselves; that their parents' children changed says nothing more.
+    // A recursive watch gets events of the nodes themselves; an event about their parents' children says nothing more.
     if (type !== 'childrenChanged') for (const callback of this.#above(event.path)) callbacks.add(callback)
     return Array.from(callbacks, (callback) => [callback, event])
   }
 
-  /** All of them are gone: whom to tell. */
+  /** All watches are gone: whom to tell. */
   loseAll(): Told[] {
     return this.lose(this.#entries())
   }
@@ -119,7 +119,7 @@ export class Watches {
     return told
   }
 
-  /** Whom to tell that a persistent watch stands again but may have missed something. */
+  /** Whom to tell that a persistent watch is armed again but may have missed something. */
   gaps(entries: readonly (readonly [WatchKind, string])[]): Told[] {
     const told: Told[] = []
     for (const [kind, path] of entries) {
@@ -129,7 +129,7 @@ export class Watches {
     return told
   }
 
-  /** The frames that arm everything on a new connection; the server itself tells what changed since `lastZxid`. */
+  /** The frames that arm everything on a new connection; the server itself tells what has changed since `lastZxid`. */
   rearm(lastZxid: bigint): Rearming[] {
     const portions: [WatchKind, string][][] = []
     let room = 0
@@ -149,7 +149,7 @@ export class Watches {
     const paths = (kind: WatchKind): string[] =>
       entries.filter((entry) => entry[0] === kind).map((entry) => this.#chroot.absolute(entry[1]))
     const [persistent, recursive] = [paths('persistent'), paths('recursive')]
-    // The second form is unknown before 3.6, where no persistent watch can have been armed either.
+    // Servers before 3.6 don't know the second form, and no persistent watch can have been armed there either.
     const extended = persistent.length + recursive.length > 0
     const writer = new JuteWriter()
       .int(Xid.setWatches)

@@ -1,7 +1,7 @@
 /** The errors of redlock 5. */
 import type { RedisClient } from '../../stores/redis/transport-to.ts'
 
-/** What became of one attempt: one vote for each client. */
+/** The outcome of one attempt: one vote for each client. */
 export interface ExecutionStats {
   /** How many servers there are. */
   readonly membershipSize: number
@@ -9,17 +9,17 @@ export interface ExecutionStats {
   readonly quorumSize: number
   /** Clients that agreed. */
   readonly votesFor: Set<RedisClient>
-  /** Clients that did not, and why. */
+  /** Clients that did not agree, and why. */
   readonly votesAgainst: Map<RedisClient, Error>
 }
 
-/** What a release was answered. */
+/** The result of a release. */
 export interface ExecutionResult {
   /** How each try went. */
   readonly attempts: readonly Promise<ExecutionStats>[]
 }
 
-/** Somebody else holds one of the resources. Told by the 'error' event. */
+/** Somebody else holds one of the resources. The 'error' event carries this error. */
 export class ResourceLockedError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)
@@ -27,9 +27,7 @@ export class ResourceLockedError extends Error {
   }
 }
 
-/**
- * An operation failed as a whole. `cause` is Holdfast's own error: contention, outage and loss are told apart there.
- */
+/** An operation failed as a whole. `cause` is Holdfast's own error, which tells contention, outage and loss apart. */
 export class ExecutionError extends Error {
   /** How each try went. */
   readonly attempts: readonly Promise<ExecutionStats>[]
@@ -41,7 +39,7 @@ export class ExecutionError extends Error {
   }
 }
 
-/** All clients voted alike: the store decides as one. */
+/** The outcome as an attempt in which all clients voted alike, because the store decides as one. */
 export function attemptOf(clients: ReadonlySet<RedisClient>, error: Error | null): Promise<ExecutionStats> {
   return Promise.resolve({
     membershipSize: clients.size,

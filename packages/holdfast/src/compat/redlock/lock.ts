@@ -5,15 +5,15 @@ import type { Redlock } from './redlock.ts'
 
 /** A lock of redlock 5: over one or several resources. */
 export class Lock {
-  /** Who made it. */
+  /** The Redlock that took the lock. */
   readonly redlock: Redlock
-  /** What it locks. */
+  /** The locked resources. */
   readonly resources: string[]
   /** Names this lock; no secret. */
   readonly value: string
   /** How each try went. */
   readonly attempts: readonly Promise<ExecutionStats>[]
-  /** When the lock must be taken as over, by the wall clock; 0 once it was released or extended. */
+  /** When the lock must be treated as over, by the wall clock; 0 after a release or an extension. */
   expiration: number
   /** What Holdfast holds: its fencing tokens are in `holds`, in the order of `resources`. */
   readonly held: MultiHeld
@@ -34,12 +34,12 @@ export class Lock {
     this.held = held
   }
 
-  /** Rejects with an ExecutionError when the lock was no longer held. */
+  /** Releases the lock. Rejects with an ExecutionError if the lock was no longer held. */
   release(): Promise<ExecutionResult> {
     return this.redlock.release(this)
   }
 
-  /** A lock that lasts `duration` ms from now; this one is used no more. */
+  /** Returns a lock that lasts `duration` ms from now; do not use this one any more. */
   extend(duration: number): Promise<Lock> {
     return this.redlock.extend(this, duration)
   }

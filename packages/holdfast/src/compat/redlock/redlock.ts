@@ -13,36 +13,38 @@ import { attemptOf, ExecutionError, type ExecutionResult, ResourceLockedError } 
 import { Lock } from './lock.ts'
 import { expirationOf, resolveSettings, type RedlockSettings, waitMsOf } from './settings.ts'
 
-/** Aborted when the lock is lost; `error` says why. */
+/** Aborts when the lock is lost; `error` says why. */
 export type RedlockAbortSignal = AbortSignal & { error?: Error }
 
 type Routine<T> = (signal: RedlockAbortSignal) => T | PromiseLike<T>
 
 const NO_QUORUM = 'The operation was unable to achieve a quorum during its retry window.'
-/** By how much a duration must be longer than `automaticExtensionThreshold`. */
+/** How much longer a duration must be than `automaticExtensionThreshold`. */
 const THRESHOLD_MS = 100
 
 /** The class of redlock 5, on Holdfast. */
 export class Redlock extends EventEmitter {
-  /** The clients that it was given. */
+  /** The given clients. */
   readonly clients: Set<RedisClient>
   /** The settings, with their defaults. */
   readonly settings: RedlockSettings
   readonly #hf: Holdfast
 
-  /** @param clients one for each independent server: clients of ioredis, or of node-redis. */
+  /**
+   * @param clients one for each independent server: clients of ioredis, or of node-redis.
+   */
   constructor(clients: Iterable<RedisClient>, settings: Partial<RedlockSettings> = {}, scripts?: undefined) {
     super()
     this.clients = new Set(clients)
     this.settings = resolveSettings(settings)
     if (this.clients.size === 0) throw new Error('Redlock must be instantiated with at least one redis client.')
     if (scripts !== undefined) {
-      throw new UsageError('scripts of your own are not run: Holdfast has its own. Leave the third argument out')
+      throw new UsageError('Holdfast runs its own scripts, not yours: leave the third argument out')
     }
     this.#hf = makeInstance(storeOf([...this.clients], this.settings), {})
   }
 
-  /** Takes all resources, or none, for `duration` ms. Rejects with an ExecutionError. */
+  /** Takes all resources for `duration` ms, or none. Rejects with an ExecutionError. */
   async acquire(resources: string[], duration: number, settings?: Partial<RedlockSettings>): Promise<Lock> {
     const own = resolveSettings(settings, this.settings)
     const start = system.wallNow()
@@ -50,7 +52,7 @@ export class Redlock extends EventEmitter {
     return this.#lock(resources, system.randomId(), expirationOf(start, duration, own), held)
   }
 
-  /** Lets go. Rejects with an ExecutionError when the lock was no longer held. */
+  /** Releases the lock. Rejects with an ExecutionError if the lock was no longer held. */
   async release(lock: Lock, settings?: Partial<RedlockSettings>): Promise<ExecutionResult> {
     resolveSettings(settings, this.settings)
     lock.expiration = 0
@@ -59,7 +61,9 @@ export class Redlock extends EventEmitter {
     throw this.#failed(new Error('the lock was lost before it was released'))
   }
 
-  /** Makes a lock last `duration` ms from now. On several servers not for longer than it was first taken for. */
+  /**
+   * Makes a lock last `duration` ms from now. On several servers a lock can't last longer than it was first taken for.
+   */
   async extend(existing: Lock, duration: number, settings?: Partial<RedlockSettings>): Promise<Lock> {
     const own = resolveSettings(settings, this.settings)
     checkDuration(duration)
@@ -110,7 +114,7 @@ export class Redlock extends EventEmitter {
     throw signal.error ?? this.#failed(held.signal.reason)
   }
 
-  /** Gives back what is held, and runs `quit()` of every client. */
+  /** Gives back all locks, and calls `quit()` of every client. */
   async quit(): Promise<void> {
     await this.#hf.close()
     await Promise.all([...this.clients].map(async (client) => (client as { quit?(): Promise<unknown> }).quit?.()))
@@ -135,12 +139,12 @@ export class Redlock extends EventEmitter {
     return new Lock(this, resources, value, [attemptOf(this.clients, null)], expiration, held)
   }
 
-  /** Stores have a shortest lease; `expiration` is the caller's own. */
+  /** Stores have a shortest lease, so the lease may be longer than asked; `expiration` is still the caller's own. */
   #ttlMs(duration: number): number {
     return Math.max(duration, this.#hf.traits.ttlMsMin)
   }
 
-  /** Told by the event, if anybody listens: an 'error' that nobody hears would end the process. */
+  /** Emits the error only if anybody listens: an 'error' event without a listener would end the process. */
   #failed(cause: unknown): ExecutionError {
     const error = cause instanceof Error ? cause : new Error(String(cause))
     if (this.listenerCount('error') > 0) this.emit('error', error)
@@ -151,7 +155,7 @@ export class Redlock extends EventEmitter {
 function storeOf(clients: readonly RedisClient[], { rolling }: RedlockSettings): Driver {
   const [first] = clients as [RedisClient]
   if (clients.length === 1) return rolling ? setNx(first) : redis(first)
-  if (rolling) throw new UsageError(`rolling goes with one client, given ${clients.length}`)
+  if (rolling) throw new UsageError(`rolling needs exactly one client, given ${clients.length}`)
   return redlockStore(clients)
 }
 

@@ -6,19 +6,22 @@ import { UsageError } from '../../contract/errors.ts'
 export interface RedlockSettings {
   /** The part of a duration that clocks may drift apart. Default 0.01; 0 to 1. */
   readonly driftFactor: number
-  /** How often to try again; -1: for ever. Default 10. With `retryDelay` it says how long to wait in the queue. */
+  /**
+   * How often to try again; -1: for ever. Default 10. Together with `retryDelay` this says how long to wait in the
+   * queue.
+   */
   readonly retryCount: number
   /** Milliseconds between two tries. Default 200. */
   readonly retryDelay: number
-  /** Taken, and not needed: whoever waits stands in a queue and is told. Default 100. */
+  /** Accepted and ignored: a waiter stands in a queue and gets a wake-up. Default 100. */
   readonly retryJitter: number
   /**
    * `using` refuses a duration that is not 100 ms longer. Default 500. Leases are renewed at a third of the duration.
    */
   readonly automaticExtensionThreshold: number
   /**
-   * While processes with the package redlock still run: take its own keys, so that both exclude each other. Default
-   * false. One client only; no queue and no fencing tokens meanwhile.
+   * For the time when some processes still use the package redlock: takes that package's keys, so that both exclude
+   * each other. Default false. With one client only; meanwhile there is no queue and no fencing token.
    */
   readonly rolling: boolean
 }
@@ -39,7 +42,7 @@ export function resolveSettings(
   const own = checkKeys('redlock settings', given, Object.keys(DEFAULTS))
   const settings: Record<string, unknown> = { ...base }
   for (const [key, value] of Object.entries(own)) {
-    // As in redlock 5: what is not given as its own type is the default.
+    // As in redlock 5: if a value has another type, the default counts.
     if (value === undefined) continue
     if (typeof value !== typeof DEFAULTS[key as keyof RedlockSettings] || Number.isNaN(value)) {
       throw new UsageError(`${key} must be a ${typeof DEFAULTS[key as keyof RedlockSettings]}, given ${shown(value)}`)
@@ -55,7 +58,7 @@ export function waitMsOf({ retryCount, retryDelay }: RedlockSettings): number {
   return retryCount === 0 ? 0 : Math.max(1, retryCount * retryDelay)
 }
 
-/** When a lock of this duration must be taken as over, by the wall clock. */
+/** When a lock of this duration must be treated as over, by the wall clock. */
 export function expirationOf(startMs: number, duration: number, { driftFactor }: RedlockSettings): number {
   return startMs + duration - Math.round(driftFactor * duration) - 2
 }

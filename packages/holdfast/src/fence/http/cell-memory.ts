@@ -1,4 +1,4 @@
-/** A memory of newest tokens in a Holdfast store: shared by all processes that use it. */
+/** Remembers the newest tokens in a Holdfast store, for all processes that use the store. */
 import type { Holdfast } from '../../holdfast.ts'
 import { type Proof, staleToken } from '../proof.ts'
 import type { Remember } from './guard.ts'
@@ -10,8 +10,8 @@ interface Seen {
 }
 
 /**
- * Each resource has a cell, `fence:` and its name: names may have 506 bytes. It is compared and set, so the newest wins
- * everywhere.
+ * Each resource has a cell named `fence:` and its name, so names may have 506 bytes. Compare-and-set makes the newest
+ * token win everywhere.
  */
 export function cellMemory(hf: Pick<Holdfast, 'cell'>): Remember {
   return async (resource: string, proof: Proof) => {
@@ -24,7 +24,7 @@ export function cellMemory(hf: Pick<Holdfast, 'cell'>): Remember {
         if (proof.token === newest && proof.place !== value.place) throw staleToken(resource, proof, newest)
         if (proof.token === newest) return
       }
-      // Somebody else was faster: what they wrote is judged anew.
+      // Somebody else was faster: judge anew what they wrote.
       if ((await cell.write({ token: String(proof.token), place: proof.place }, version)) !== null) return
     }
   }

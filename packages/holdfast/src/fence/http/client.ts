@@ -1,4 +1,4 @@
-/** The asking side of an HTTP guard. */
+/** The client side of an HTTP guard. */
 import type { Held } from '../../hold/held.ts'
 import { formatProof, type Proof, proofOf } from '../proof.ts'
 import { FENCE_HEADER } from './header.ts'
@@ -6,8 +6,8 @@ import { PROBLEM_MEDIA_TYPE, readStale } from './problem.ts'
 import { fetchAt } from './redirects.ts'
 
 /**
- * `fetch` in the name of a hold: sends its token, and throws StaleTokenError when the service refuses it. A redirect to
- * another origin is followed without the token.
+ * `fetch` in the name of a hold: sends its token, and throws StaleTokenError if the service refuses the token. A
+ * redirect to another origin is followed without the token.
  */
 export async function fencedFetch(
   held: Held | Proof,
@@ -26,7 +26,7 @@ export async function fencedFetch(
   return response
 }
 
-/** Another service's 409 may have any body. */
+/** A 409 of another service may have any body. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -1,16 +1,16 @@
 /**
- * The newest token of each resource that this process has seen, and who is at work under it. A check before the work is
- * not enough: A passes and works slowly; its lease ends; B passes, writes, and is overwritten by A. So B is remembered
- * at once, which shuts the gate behind A, and begins when A's requests have been answered. B waits for that for
- * `waitMs` at most.
+ * The newest token of each resource that this process has seen, and which requests work under it. A check before the
+ * work is not enough: A passes and works slowly; its lease ends; B passes and writes; A overwrites what B wrote. So the
+ * gate remembers B at once, which shuts out further requests of A, and lets B begin when A's requests have been
+ * answered. B waits for that for at most `waitMs`.
  */
 import { system } from '../../system.ts'
 import { type Proof, staleToken } from '../proof.ts'
 
-/** Those who came with one token. */
+/** The requests that came with one token. */
 class Turn {
   readonly proof: Proof
-  /** The requests under way, those that wait to begin included. */
+  /** The requests under way, including those that wait to begin. */
   count = 0
   readonly #ends: (() => void)[] = []
 
@@ -30,7 +30,7 @@ class Turn {
 
 interface Entry {
   readonly turn: Turn
-  /** When those of all turns before have been answered. */
+  /** Resolves when the requests of all turns before have been answered. */
   readonly ready: Promise<void>
   isReady: boolean
   /** Called then. */
@@ -52,8 +52,8 @@ export class Gate {
   }
 
   /**
-   * Resolves when the request may begin; what it gives ends its turn. Null: requests of an older holder are still at
-   * work after `waitMs`. Rejects with StaleTokenError.
+   * Resolves when the request may begin, with a function that ends its turn. null: after `waitMs` requests of an older
+   * holder are still at work. Rejects with StaleTokenError.
    */
   async enter(resource: string, proof: Proof): Promise<(() => void) | null> {
     const entry = this.#join(resource, proof)
@@ -83,7 +83,7 @@ export class Gate {
     return end
   }
 
-  /** False: not within `waitMs`. Who has given up leaves nothing behind, however long the older one is at work. */
+  /** False: not within `waitMs`. A request that gives up leaves nothing behind, however long the older one works. */
   #comes({ waiters }: Entry): Promise<boolean> {
     const { waitMs } = this.#settings
     return new Promise((resolve) => {
@@ -106,18 +106,18 @@ export class Gate {
       const newest = last.turn.proof
       if (proof.token < newest.token) throw staleToken(resource, proof, newest.token)
       if (proof.token === newest.token && proof.place !== newest.place) throw staleToken(resource, proof, newest.token)
-      // Written anew at the end: the map is in the order of last use.
+      // Deleted and set again, so that the map is in the order of last use.
       this.#entries.delete(resource)
     }
     const entry = last?.turn.proof.token === proof.token ? last : behind(last, proof)
-    // Counted before anything is forgotten, or it could be this one.
+    // Count before forgetting anything, or this entry could be the one that is forgotten.
     entry.turn.count++
     this.#entries.set(resource, entry)
     this.#shrink()
     return entry
   }
 
-  /** Forgets what was used longest ago, unless somebody is at work there. */
+  /** Forgets the entry used longest ago, unless requests are at work there. */
   #shrink(): void {
     for (const [resource, { turn, isReady }] of this.#entries) {
       if (this.#entries.size <= this.#settings.resourcesMax) return
@@ -127,8 +127,8 @@ export class Gate {
 }
 
 /**
- * A turn behind the last one. A is at work; B waits in vain and goes; C comes: B's turn is empty then, but A's is not,
- * so C waits for what B waited for. Nobody begins under B any more, since C is newer.
+ * A turn behind the last one. Schedule: A is at work; B waits in vain and goes; C comes. Then B's turn is empty but A's
+ * is not, so C waits for what B waited for. No request begins under B any more, because C is newer.
  */
 function behind(last: Entry | undefined, proof: Proof): Entry {
   const turn = new Turn(proof)

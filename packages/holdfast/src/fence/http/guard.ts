@@ -18,39 +18,42 @@ import {
 } from './problem.ts'
 
 /**
- * Remembers newest tokens beyond this process: resolves for the newest, rejects with StaleTokenError for an older one.
+ * Remembers the newest tokens beyond this process. Resolves for the newest token, rejects with StaleTokenError for an
+ * older one.
  */
 export type Remember = (resource: string, proof: Proof) => Promise<unknown>
 
-/** What a request is about, and what the guard remembers. */
+/** Options of `httpGuard`. */
 export interface HttpGuardOptions<R extends WithHeaders> {
-  /** What a request is about, such as 'stock:42'. One thing must always have one name, whatever its URL looks like. */
+  /**
+   * Names what a request is about, such as 'stock:42'. One thing must always have one name, whatever its URL looks
+   * like.
+   */
   readonly resource: (request: R, proof: Proof) => string
   /**
-   * A memory that other processes share, and that outlives this one: `cellMemory(hf)`, or the check of another guard.
-   * Default none.
+   * A memory that other processes share, and that outlives this process: `cellMemory(hf)`, or the check of another
+   * guard. Default none.
    */
   readonly memory?: Remember
-  /** Whether a request without a token is refused (428) or let through unchecked. Default true. */
+  /** Whether a request without a token is refused (428) or passes unchecked. Default true. */
   readonly required?: boolean
   /**
-   * How many resources this process remembers; what was used longest ago is forgotten. Default 100 000; 1 to 10 000
-   * 000.
+   * How many resources this process remembers; it forgets the one used longest ago. Default 100 000; 1 to 10 000 000.
    */
   readonly resourcesMax?: number
   /**
-   * How long a request waits while an older holder's are still at work; then it is refused (503). Default 30 000;
+   * How long a request waits while requests of an older holder are at work; then it is refused (503). Default 30 000;
    * Infinity waits on.
    */
   readonly waitMs?: number
   /**
-   * A request that is still at work after this long keeps newer holders waiting no more: what it writes later may come
-   * after what they wrote, so check at the write. Default Infinity.
+   * A request that is still at work after this long no longer delays newer holders. What it writes later may come after
+   * what they wrote, so check at the write. Default Infinity.
    */
   readonly turnMsMax?: number
 }
 
-/** The members of node:http's ServerResponse that are called; Express and Fastify have them. */
+/** The members of node:http's ServerResponse that the guard calls; Express and Fastify have them. */
 export interface ServerAnswer {
   readonly closed: boolean
   writeHead(status: number, headers: Record<string, string>): unknown
@@ -58,7 +61,7 @@ export interface ServerAnswer {
   once(event: 'close', listener: () => void): unknown
 }
 
-/** The members of a Fastify reply that are called. */
+/** The members of a Fastify reply that the guard calls. */
 export interface FastifyAnswer {
   readonly raw: ServerAnswer
   code(status: number): unknown
@@ -67,27 +70,28 @@ export interface FastifyAnswer {
 }
 
 /**
- * Each form refuses with a problem document: 409 stale, 400 malformed, 428 missing, 503 when the memory is out of reach
+ * Each form refuses with a problem document: 409 stale, 400 malformed, 428 missing, 503 if the memory is out of reach
  * or an older holder is still at work.
  */
 export interface HttpGuard<R extends WithHeaders> {
   /**
-   * For node:http: the request's turn lasts until it is answered and the promise of the handler, if any, has settled.
+   * For node:http. The turn of a request lasts until its response is closed and the promise of the handler, if any, has
+   * settled.
    */
   node<S extends ServerAnswer>(
     handler: (request: R, response: S) => unknown,
   ): (request: R, response: S) => Promise<void>
-  /** A middleware for Express and others of its kind: the turn lasts until the response is closed. */
+  /** A middleware for Express and others of its kind. The turn lasts until the response is closed. */
   readonly express: (request: R, response: ServerAnswer, next: (error?: unknown) => void) => void
-  /** A preHandler hook for Fastify: the turn lasts until the response is closed. */
+  /** A preHandler hook for Fastify. The turn lasts until the response is closed. */
   readonly fastify: (request: R, reply: FastifyAnswer) => Promise<unknown>
-  /** For handlers of fetch's kind: the turn lasts until the handler has settled. */
+  /** For handlers in the style of fetch. The turn lasts until the handler has settled. */
   fetch<A extends unknown[]>(
     handler: (request: R, ...rest: A) => Response | PromiseLike<Response>,
   ): (request: R, ...rest: A) => Promise<Response>
 }
 
-/** What became of a request at the gate: the end of its turn, or why it was refused. */
+/** The outcome at the gate: the function that ends the turn, or why the request was refused. */
 type Verdict = { readonly leave: () => void } | { readonly problem: Problem }
 
 const NO_TURN: Verdict = { leave: () => undefined }
@@ -130,7 +134,7 @@ export function httpGuard<R extends WithHeaders>(options: HttpGuardOptions<R>): 
     }
   }
 
-  /** A listener of node:http has nobody to reject to: an error would end the process. */
+  /** A listener of node:http can reject to nobody: an error would end the process. */
   async function judgeAlways(request: R): Promise<Verdict> {
     try {
       return await judge(request)
@@ -140,14 +144,14 @@ export function httpGuard<R extends WithHeaders>(options: HttpGuardOptions<R>): 
     }
   }
 
-  /** True: the handler may begin. Its turn ends with the response, at the latest. */
+  /** True: the handler may begin. Its turn ends with the response at the latest. */
   async function admits(request: R, response: ServerAnswer, refuse: (problem: Problem) => unknown): Promise<boolean> {
     const verdict = await judge(request)
     if ('problem' in verdict) {
       refuse(verdict.problem)
       return false
     }
-    // The client may have gone while its turn was waited for: nobody would ever end it.
+    // The client may have gone while the request waited for its turn: then nothing else would ever end the turn.
     if (response.closed) verdict.leave()
     else response.once('close', verdict.leave)
     return !response.closed
@@ -175,7 +179,7 @@ export function httpGuard<R extends WithHeaders>(options: HttpGuardOptions<R>): 
     express: (request, response, next) => {
       const pass = async (): Promise<void> => {
         try {
-          // In a tick of its own: what the handler throws is none of ours.
+          // In a tick of its own, because an error of the handler is not ours.
           if (await admits(request, response, (problem) => answer(response, problem))) process.nextTick(next)
         } catch (error) {
           process.nextTick(next, error)
@@ -189,7 +193,7 @@ export function httpGuard<R extends WithHeaders>(options: HttpGuardOptions<R>): 
         reply.headers(problemHeaders())
         reply.send(JSON.stringify(problem))
       })
-      // Fastify goes on to the handler unless the hook gives the reply.
+      // Fastify goes on to the handler unless the hook returns the reply.
       return isAdmitted ? undefined : reply
     },
     fetch:
@@ -209,7 +213,7 @@ export function httpGuard<R extends WithHeaders>(options: HttpGuardOptions<R>): 
   }
 }
 
-/** The name comes from the request, and whoever sends it chooses its length. */
+/** The name comes from the request, so its sender chooses its length. */
 function nameOf(resource: string): string | { readonly problem: Problem } {
   try {
     return checkName('the resource of a request', resource)

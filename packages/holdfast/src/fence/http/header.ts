@@ -5,7 +5,7 @@ import { formatProof, parseProof, type Proof } from '../proof.ts'
 /** The header that carries the token. */
 export const FENCE_HEADER = 'Holdfast-Token'
 
-/** The header of a request that is made in the name of a hold. */
+/** The header of a request that is sent in the name of a hold. */
 export function fenceHeaders(held: Held | Proof): Record<string, string> {
   return { [FENCE_HEADER]: formatProof(held) }
 }

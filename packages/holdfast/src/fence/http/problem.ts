@@ -1,4 +1,4 @@
-/** What a refused request is told: a problem document (RFC 9457). */
+/** The answer to a refused request: a problem document (RFC 9457). */
 import { type HoldfastError, StaleTokenError } from '../../contract/errors.ts'
 import { FENCE_HEADER } from './header.ts'
 
@@ -34,7 +34,7 @@ export function unnamedProblem(error: HoldfastError): Problem {
   return { type: 'urn:holdfast:malformed-resource', title: 'No such resource', status: 400, detail: error.message }
 }
 
-/** Whether the token is stale can't be told: the request has to wait. */
+/** Nobody can tell whether the token is stale, so the request has to wait. */
 export function outageProblem(): Problem {
   return {
     type: 'urn:holdfast:memory-unreachable',
@@ -44,7 +44,7 @@ export function outageProblem(): Problem {
   }
 }
 
-/** A newer holder may not begin beside an older one's request, which may write at any moment. */
+/** A newer holder may not begin beside a request of an older holder, which may write at any moment. */
 export function busyProblem(): Problem {
   return {
     type: 'urn:holdfast:older-at-work',
@@ -54,7 +54,7 @@ export function busyProblem(): Problem {
   }
 }
 
-/** What went wrong is for the service, not for its caller. */
+/** The reason is for the service, not for its caller. */
 export function failureProblem(): Problem {
   return {
     type: 'urn:holdfast:check-failed',
@@ -77,7 +77,7 @@ export function problemHeaders(): Record<string, string> {
   return { 'content-type': PROBLEM_MEDIA_TYPE, 'cache-control': 'no-store' }
 }
 
-/** Reads a stale problem back; null: it is none. */
+/** Reads a stale problem back; null: the document is something else. */
 export function readStale(document: unknown, line: string): StaleTokenError | null {
   if (typeof document !== 'object' || document === null) return null
   const { type, detail, given, newest } = document as Record<string, unknown>

@@ -1,18 +1,17 @@
-/** Redirects, followed so that a header for one service is not sent to another: fetch itself carries it anywhere. */
+/** Follows redirects so that a header for one service does not reach another: fetch itself carries it anywhere. */
 
 const REDIRECTS_MAX = 20
 const STATUSES = [301, 302, 303, 307, 308]
-/** What fetch does not carry to another origin either. */
+/** Headers that fetch does not carry to another origin either. */
 const CREDENTIALS = ['authorization', 'cookie', 'proxy-authorization', 'host']
-/** What is said of a body, and makes no sense without one. */
+/** Headers that describe a body, and make no sense without one. */
 const OF_BODY = ['content-encoding', 'content-language', 'content-location', 'content-type', 'content-length']
 
-/** `fetch`; what is redirected to another origin goes there without the header `name`. */
+/** `fetch`, but a redirect to another origin goes there without the header `name`. */
 export async function fetchAt(input: string | URL | Request, init: RequestInit, name: string): Promise<Response> {
   const given = input instanceof Request ? input : null
   if ((init.redirect ?? given?.redirect ?? 'follow') !== 'follow') return fetch(input, init)
-  // A body can be read once. What was given as a value can be sent again, and so can the body of a Request, by a copy
-  // of it.
+  // A body can be read once. A body given as a value can be sent again, and so can the body of a Request, as a copy.
   const spare = given === null || given.body === null || (init.body ?? null) !== null ? null : given.clone()
   const headers = new Headers(init.headers)
   let response = await fetch(input, { ...init, redirect: 'manual' })
@@ -33,7 +32,7 @@ export async function fetchAt(input: string | URL | Request, init: RequestInit, 
       for (const each of OF_BODY) headers.delete(each)
     }
     if (init.body instanceof ReadableStream && body !== null) {
-      throw new TypeError('fetch failed: a stream was sent, and was redirected: it can be sent only once')
+      throw new TypeError('fetch failed: the request was redirected, and a stream can be sent only once')
     }
     url = next
     const signal = init.signal ?? given?.signal ?? null

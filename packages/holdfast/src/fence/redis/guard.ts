@@ -1,4 +1,4 @@
-/** A guard for what a Redis keeps: the check and the write are one script, so nothing comes between them. */
+/** A guard for data in Redis: the check and the write are one script, so nothing comes between them. */
 import { checkKeys, checkName, shown } from '../../contract/check.ts'
 import { UsageError } from '../../contract/errors.ts'
 import type { Held } from '../../hold/held.ts'
@@ -11,9 +11,9 @@ import type { StaleTokenError } from '../../contract/errors.ts'
 import { type Proof, proofOf, staleToken } from '../proof.ts'
 import { CALL, CHECK, FENCE, GUARDED } from './scripts.generated.ts'
 
-/** Where the guard keeps its keys. */
+/** Options of `redisGuard`. */
 export interface RedisGuardOptions {
-  /** What the keys of the guard begin with. Default 'holdfast'; 1 to 128 bytes, without braces. */
+  /** The beginning of the guard's keys. Default 'holdfast'; 1 to 128 bytes, without braces. */
   readonly prefix?: string
 }
 
@@ -28,36 +28,36 @@ export type GuardedScript = (
   args?: readonly (string | Buffer | number)[],
 ) => Promise<unknown>
 
-/** Stands before data in Redis. */
+/** Guards data in Redis. */
 export interface RedisGuard {
-  /**
-   * Lets the newest token pass and remembers it; throws StaleTokenError for an older one. For what is about to be read.
-   */
+  /** Passes the newest token and remembers it; throws StaleTokenError for an older one. For data that you will read. */
   check(resource: string, held: Held | Proof): Promise<void>
   /** Checks and runs one command on one key, in one step: `['SET', key, value]`, `['DEL', key]`, `['GET', key]`. */
   call(resource: string, held: Held | Proof, command: RedisCommand): Promise<unknown>
-  /** A script of your own that runs only when its token passes, in one step with the check. */
+  /** A script of your own that runs only if its token passes, in one step with the check. */
   script(lua: string): GuardedScript
   /** The key that remembers the newest token of a resource: for a script of your own that begins with `fenceLua`. */
   key(resource: string): string
   /**
-   * Forgets a resource: when it is gone for good, or before its line moves to another store, whose tokens may be lower.
+   * Forgets a resource: when it is gone for good, or before its lock moves to another store, whose tokens may be lower.
    */
   forget(resource: string): Promise<void>
-  /** Closes the connection, if the guard made it. */
+  /** Closes the connection, if the guard opened it. */
   close(): Promise<void>
 }
 
 /**
- * For a script that you run yourself: begins it with a function `holdfast_fence(key, token, place)`, which gives nil
- * when the token may act, else the newest token. `return redis.error_reply('HFSTALE ' .. newest)` is then read by
- * `staleReply`.
+ * The beginning for a script that you run yourself: a function `holdfast_fence(key, token, place)`. It returns nil if
+ * the token may act, else the newest token. `staleReply` reads what `return redis.error_reply('HFSTALE ' .. newest)`
+ * gives.
  */
 export const fenceLua: string = FENCE
 
 const [CHECKED, CALLED] = [guarded(CHECK), guarded(CALL)]
 
-/** @param store `redis[s]://…`, `redis+sentinel://…`, `redis+cluster://…`, or a client of ioredis or @redis/client. */
+/**
+ * @param store `redis[s]://…`, `redis+sentinel://…`, `redis+cluster://…`, or a client of ioredis or @redis/client.
+ */
 export function redisGuard(store: string | URL | RedisClient, options?: RedisGuardOptions): RedisGuard {
   checkKeys('redisGuard options', options, ['prefix'])
   const settings = resolveSettings(options)
@@ -79,21 +79,21 @@ class LuaGuard implements RedisGuard {
 
   async call(resource: string, held: Held | Proof, command: RedisCommand): Promise<unknown> {
     if (!Array.isArray(command) || typeof command[0] !== 'string' || typeof command[1] !== 'string') {
-      throw new UsageError(`a command must be a list of its name, its key and the rest, given ${shown(command)}`)
+      throw new UsageError(`a command must be an array of its name, its key and the rest, given ${shown(command)}`)
     }
     const [name, key, ...args] = command as RedisCommand
     return this.#run(CALLED, resource, held, [key], [name, ...args])
   }
 
   script(lua: string): GuardedScript {
-    if (typeof lua !== 'string') throw new UsageError(`a script must be the text of one, given ${shown(lua)}`)
+    if (typeof lua !== 'string') throw new UsageError(`a script must be a string, given ${shown(lua)}`)
     const own = guarded(lua)
     return async (resource, held, keys = [], args = []) => this.#run(own, resource, held, keys, args)
   }
 
   /**
-   * On a cluster the guard's key must live with the keys that it guards: a resource that names a hash tag,
-   * `{42}:stock`, is kept under that tag, any other is a tag itself. The two forms never make the same key.
+   * On a cluster the guard's key must live with the keys that it guards. A resource that names a hash tag, such as
+   * `{42}:stock`, has its key under that tag; any other name is a tag itself. The two forms never make the same key.
    */
   key(resource: string): string {
     checkName('a resource', resource)
@@ -132,7 +132,7 @@ class LuaGuard implements RedisGuard {
 }
 
 /**
- * The refusal behind a reply `HFSTALE` of a script of your own, whichever client read it; null: it is another error.
+ * The refusal behind a reply `HFSTALE` of a script of your own, whichever client read the reply; null: another error.
  */
 export function staleReply(error: unknown, resource: string, held: Held | Proof): StaleTokenError | null {
   const match = /^HFSTALE (\d+)/.exec(replyOf(error) ?? '')

@@ -1,4 +1,4 @@
-/** What a database's refusal means to the transaction that a guard is part of. */
+/** What a database's refusal means for the transaction that a guard is part of. */
 import { HoldfastError, StoreError } from '../../contract/errors.ts'
 
 /**
@@ -17,7 +17,7 @@ const CONFLICTS = new Set(['40001', '40P01', '55P03', '1213', '1205', '1020', '5
 const MISSING = new Set(['42P01', '1146'])
 
 /**
- * Conflicts and a missing table are told as such; all else is between the caller and the client, and stays as it is.
+ * Translates conflicts and a missing table. Any other error is between the caller and the client, and stays as it is.
  */
 export function translated(error: unknown, table: string, line?: string): unknown {
   const code = codeOf(error)
@@ -45,7 +45,7 @@ function codeOf(error: unknown): string {
   const { code, errno, errcode, rawCode } = error as Record<string, unknown>
   const sqlite = errcode ?? rawCode
   if (typeof sqlite === 'number') return String(sqlite & 0xff)
-  // better-sqlite3 has names.
+  // better-sqlite3 gives names instead of numbers.
   if (typeof code === 'string' && /^SQLITE_(BUSY|LOCKED)/.test(code)) return '5'
   if (typeof errno === 'number' && errno > 1_000) return String(errno)
   return typeof code === 'string' ? code : ''

@@ -1,4 +1,4 @@
-/** A guard for what a SQL database keeps: a table of newest tokens, asked inside the caller's own transaction. */
+/** A guard for data in a SQL database: a table of newest tokens, checked inside the caller's own transaction. */
 import { checkKeys, checkName, checkOneOf, shown } from '../../contract/check.ts'
 import { UsageError } from '../../contract/errors.ts'
 import type { Held } from '../../hold/held.ts'
@@ -21,33 +21,32 @@ import { sqlite } from './sqlite.ts'
  */
 export type SqlTransaction = PgTransaction | PostgresTransaction | MysqlTransaction | SqliteDatabase | OrmTransaction
 
-/** Where the guard keeps its tokens. */
+/** Options of `sqlGuard`. */
 export interface SqlGuardOptions {
   /** The guard's table; `schema.table` is allowed. Default 'holdfast_fence'. */
   readonly table?: string
 }
 
-/** Stands before rows of PostgreSQL, MySQL, MariaDB or SQLite. */
+/** Guards rows of PostgreSQL, MySQL, MariaDB or SQLite. */
 export interface SqlGuard {
   /**
-   * Lets the newest token pass and remembers it; throws StaleTokenError for an older one. Others that check this
-   * resource wait until the transaction ends. Call it first in the transaction: what was read before it may be out of
-   * date.
+   * Passes the newest token and remembers it; throws StaleTokenError for an older one. Other checks of this resource
+   * wait until the transaction ends. Call it first in the transaction: what you read before may be out of date.
    */
   check(tx: SqlTransaction, resource: string, held: Held | Proof): Promise<void>
-  /** The same at once, for a transaction of SQLite that can't wait for a promise. */
+  /** The same without a promise, for a transaction of SQLite that can't wait. */
   checkSync(tx: SqliteDatabase, resource: string, held: Held | Proof): void
   /**
-   * Forgets a resource: when it is gone for good, or before its line moves to another store, whose tokens may be lower.
+   * Forgets a resource: when it is gone for good, or before its lock moves to another store, whose tokens may be lower.
    */
   forget(tx: SqlTransaction, resource: string): Promise<void>
-  /** Makes the table if it is missing. Takes what `check` takes, or a pool. */
+  /** Creates the table if it is missing. Takes what `check` takes, or a pool. */
   setup(db: SqlTransaction): Promise<void>
-  /** What `setup` would run, for your own migrations. */
+  /** The SQL that `setup` would run, for your own migrations. */
   migration(dialect: 'postgres' | 'mysql' | 'sqlite'): string
 }
 
-/** The part for the client at hand. */
+/** The part for the given client. */
 interface Client {
   readonly dialect: Dialect
   check(table: string, resource: string, proof: Proof): Promise<void> | void
@@ -65,7 +64,7 @@ export function sqlGuard(options?: SqlGuardOptions): SqlGuard {
     mysql: quoteTable('mysql', table),
     sqlite: quoteTable('sqlite', table),
   }
-  // mysql2 takes every ? for a value, also inside a quoted name.
+  // mysql2 takes every ? for a value, even inside a quoted name.
   if (table.includes('?')) throw new UsageError(`table must be a name without ?, given ${shown(table)}`)
   return {
     async check(tx, resource, held) {

@@ -17,15 +17,15 @@ function create(table: string): string {
 }
 
 /**
- * Clients differ in what they do with bytes: the resource goes as a text of hexadecimal digits.
- * Inserts the row or locks the one that is there, and never lowers it. An UPDATE that finds no row would lock the gap,
- * and two that then insert into it would deadlock; this locks a record only. `place` comes first: it looks at the old
- * token.
+ * Clients differ in how they send bytes, so the resource goes as a text of hexadecimal digits. The statement inserts
+ * the row or locks the existing row, and never lowers the token. An UPDATE that finds no row would lock the gap, and
+ * two that then insert into the gap would deadlock; this statement locks a record only. `place` comes first, because
+ * its expression reads the old token.
  */
 const remember = (table: string): string => `INSERT INTO ${table} (resource, token, place) VALUES (UNHEX(?), ?, ?)
 ON DUPLICATE KEY UPDATE place = IF(token < VALUES(token), VALUES(place), place), token = GREATEST(token, VALUES(token))`
 
-/** Compared as integers: a BIGINT and a string would be compared as doubles, which tell nothing apart above 2^53. */
+/** Compares integers: MySQL compares a BIGINT and a string as doubles, which can't tell numbers above 2^53 apart. */
 const judge = (
   table: string,
 ): string => `SELECT token = CAST(? AS SIGNED) AND place = ? AS passed, CAST(token AS CHAR) AS newest
@@ -46,7 +46,7 @@ async function check(given: MysqlTransaction, table: string, resource: string, p
   if (Number(passed) !== 1) throw staleToken(resource, proof, BigInt(newest))
 }
 
-const OUTSIDE = 'a guard needs a connection inside a transaction: what it checked must commit with the write'
+const OUTSIDE = 'a guard needs a connection inside a transaction, so that its check commits together with your write'
 
 async function forget(tx: MysqlTransaction, table: string, resource: string): Promise<void> {
   await connectionOf(tx).query(erase(table), [hex(resource)])

@@ -1,7 +1,7 @@
-/** What a guard does with one kind of client: each dialect is one of these. */
+/** What a guard does with one kind of client: each dialect is one part. */
 import type { Proof } from '../proof.ts'
 
-/** `table` is quoted already. `R` is what a call gives: a dialect that works at once says so. */
+/** `table` is quoted already. `R` is the result of a call; a dialect that works synchronously sets it. */
 export interface Part<T, R = Promise<void> | void> {
   create(table: string): string
   check(tx: T, table: string, resource: string, proof: Proof): R

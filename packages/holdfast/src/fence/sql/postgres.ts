@@ -14,9 +14,9 @@ function create(table: string): string {
 }
 
 /**
- * One statement compares and remembers. It locks the row whatever it finds, and after waiting for another transaction
- * it compares with what that one committed: two checks of one resource never pass each other. At REPEATABLE READ and
- * above the wait ends with a serialization failure instead.
+ * One statement compares and remembers. It locks the row whatever it finds. After waiting for another transaction it
+ * compares with what that transaction committed: two checks of one resource never pass each other. At REPEATABLE READ
+ * and above the wait ends with a serialization failure instead.
  */
 const remember = (
   table: string,
@@ -43,8 +43,8 @@ async function forget(tx: Transaction, table: string, resource: string): Promise
 }
 
 /**
- * Two processes make the table at the same moment, and IF NOT EXISTS has seen none: one of them trips over what the
- * other has committed meanwhile. Over its type, the relation itself, or its entry in a catalogue.
+ * Two processes create the table at the same moment, and IF NOT EXISTS has seen no table in either. One of them fails
+ * on what the other has committed meanwhile: the type, the relation itself, or the entry in a catalogue.
  */
 const TRIPPED = new Set(['42710', '42P07', '23505'])
 
@@ -58,7 +58,7 @@ async function setUp(tx: Transaction, table: string): Promise<void> {
 }
 
 /**
- * A savepoint can be made only inside a transaction. It is let go before anything is written, and so costs no
+ * Only inside a transaction can a savepoint be made. It is released before anything is written, so it costs no
  * subtransaction.
  */
 async function assertTransaction(tx: Transaction): Promise<void> {
@@ -67,7 +67,7 @@ async function assertTransaction(tx: Transaction): Promise<void> {
   } catch (error) {
     if ((error as { readonly code?: unknown }).code !== '25P01') throw error
     throw new UsageError(
-      'a guard needs a client inside a transaction (BEGIN): what it checked must commit with the write',
+      'a guard needs a client inside a transaction (BEGIN), so that its check commits together with your write',
     )
   }
 }

@@ -14,8 +14,8 @@ function create(table: string): string {
 }
 
 /**
- * Tokens come and go as text: no client's way with big integers matters. The write lock that it takes lasts until the
- * commit.
+ * Tokens are sent and read as text, so it does not matter how a client treats big integers. The write lock that this
+ * statement takes lasts until the commit.
  */
 const remember = (
   table: string,
@@ -44,7 +44,7 @@ function setUp(db: SqliteDatabase, table: string): void {
   run(db, create(table), [])
 }
 
-/** Where the client does not say, SQLite does: inside a transaction another can't begin. */
+/** If the client does not say whether there is a transaction, SQLite does: inside one, another can't begin. */
 function assertTransaction(
   db: SqliteDatabase & { readonly inTransaction?: unknown; readonly isTransaction?: unknown },
 ): void {
@@ -60,7 +60,7 @@ function assertTransaction(
     run(db, 'ROLLBACK', [])
   }
   throw new UsageError(
-    'a guard needs a database inside a transaction (BEGIN): what it checked must commit with the write',
+    'a guard needs a database inside a transaction (BEGIN), so that its check commits together with your write',
   )
 }
 

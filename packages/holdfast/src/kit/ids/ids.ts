@@ -1,4 +1,7 @@
-/** Snowflakes: 64-bit ids by time, made in this process without asking anybody, as a worker that is leased. */
+/**
+ * Snowflakes: 64-bit ids in the order of time. This process makes them without asking anybody, because it leases a
+ * worker number.
+ */
 import type { Core } from '../../acquire/core.ts'
 import { diagnostics } from '../../contract/events.ts'
 import { UsageError } from '../../contract/errors.ts'
@@ -10,28 +13,29 @@ import { endMs, firstId, type IdParts, type Layout, partsOf, yearsLeft } from '.
 import { Slots } from './slots.ts'
 import type { Tenancy } from './tenancy.ts'
 
-/** Safe to share between any number of concurrent callers. Each object is a worker of its own: make one per process. */
+/** Any number of callers may share one object. Each object is a worker of its own, so make one per process. */
 export interface Ids extends AsyncDisposable {
   readonly name: string
-  /** The worker it is at the moment; null before the first id, and after a loss. */
+  /** The worker number at the moment; null before the first id, and after a loss. */
   readonly worker: number | null
-  /** Until the bits for the time run out. */
+  /** Years until the bits for the time run out. */
   readonly yearsLeft: number
   /**
-   * The next id. Waits only when it must: for a worker's slot, for the store once in a while, for the next millisecond.
+   * The next id. Waits only when it must: for a worker number, for the store once in a while, or for the next
+   * millisecond.
    */
   next(): Promise<bigint>
-  /** The next id in decimal: JSON and JavaScript numbers can't carry 64 bits. */
+  /** The next id in decimal, because JSON and JavaScript numbers can't carry 64 bits. */
   nextString(): Promise<string>
-  /** The next id, or null where `next` would have to wait. */
+  /** The next id, or null if `next` would have to wait. */
   tryNext(): bigint | null
-  /** What an id says of itself. */
+  /** The parts of an id: time, worker, sequence. */
   parts(id: bigint | string): IdParts
-  /** Gives the slot back. */
+  /** Gives the worker number back. */
   close(): Promise<void>
 }
 
-/** After more than a millisecond's ids were wanted at once: how many passed milliseconds may still be filled up. */
+/** When callers want more ids at once than a millisecond has: how many passed milliseconds may still be filled up. */
 const BEHIND_MS_MAX = 10
 
 export class StoreIds implements Ids {
@@ -44,11 +48,11 @@ export class StoreIds implements Ids {
   readonly #perMs: number
   readonly #onClose = (): Promise<void> => this.close()
   #tenancy: Tenancy | null = null
-  /** The millisecond that ids are being made for, how many are left of it, and the last one made. */
+  /** The millisecond for which ids are made now, how many of its ids are left, and the last id. */
   #timeMs = 0
   #left = 0
   #last = 0n
-  /** It was full before; it may be filled although its time has passed. */
+  /** The millisecond before was full, so this one may be filled although its time has passed. */
   #isBehind = false
   #wallMs = Number.NaN
   #waiting: Promise<void> | null = null
@@ -60,7 +64,7 @@ export class StoreIds implements Ids {
     this.#layout = layout
     this.#closers = closers
     this.#slots = new Slots(core, name, settings, layout)
-    // Begun beyond a horizon it is ahead of the wall clock, and lets it catch up.
+    // If a worker begins beyond a horizon, its clock is ahead of the wall clock, and lets the wall clock catch up.
     this.#clock = new ForwardClock(core.runtime, 0.5)
     this.#perMs = 2 ** layout.sequenceBits
   }
@@ -75,7 +79,7 @@ export class StoreIds implements Ids {
 
   tryNext(): bigint | null {
     const wallMs = this.#core.runtime.wallNow()
-    // While the wall clock shows the same millisecond nothing can have changed: not the lease, not the horizon.
+    // While the wall clock shows the same millisecond, nothing can have changed: not the lease, not the horizon.
     if ((wallMs !== this.#wallMs || this.#left === 0) && !this.#look(wallMs)) return null
     this.#left--
     this.#last += 1n
@@ -86,7 +90,7 @@ export class StoreIds implements Ids {
     for (;;) {
       const id = this.tryNext()
       if (id !== null) return id
-      // One wait for all that wait: they are served in the order in which they came.
+      // All waiting callers share one wait: they are served in the order in which they came.
       const waiting = (this.#waiting ??= this.#wait())
       try {
         await waiting
@@ -113,7 +117,7 @@ export class StoreIds implements Ids {
     await this.close()
   }
 
-  /** The clock has moved, or the millisecond is full: makes sure that ids may be made, and for which time. */
+  /** The clock has moved, or the millisecond is full. Makes sure that ids may be made, and for which time. */
   #look(wallMs: number): boolean {
     const left = this.#left
     const tenancy = this.#tenancy
@@ -137,8 +141,8 @@ export class StoreIds implements Ids {
   }
 
   /**
-   * A full millisecond is followed by the next, also when that has passed meanwhile: a timer that fires late costs
-   * nothing of what passed, within bounds. Else it is the present one; never an earlier one than before.
+   * After a full millisecond comes the next one, even if its time has passed meanwhile: so a timer that fires late
+   * costs no ids, within bounds. Otherwise the present millisecond; never an earlier one than before.
    */
   #timeFor(nowMs: number, left: number): number {
     if (left === 0) return Math.max(this.#timeMs + 1, nowMs - BEHIND_MS_MAX)
@@ -146,7 +150,9 @@ export class StoreIds implements Ids {
     return isFine ? this.#timeMs : nowMs
   }
 
-  /** Ahead of need and in the background; whoever then needs it in vain is told by `next`. */
+  /**
+   * Moves the horizon in the background, before ids need it. If that fails, `next` reports the error when it needs it.
+   */
   #extend(tenancy: Tenancy, nowMs: number): void {
     tenancy.extend(nowMs).catch((error: unknown) => diagnostics.failed(this.name, error))
   }
@@ -167,7 +173,7 @@ export class StoreIds implements Ids {
     else await pause(this.#core.runtime, 1)
   }
 
-  /** To another slot: the old one is lost, or there was none. */
+  /** Moves to another slot: the old slot is lost, or there was none. */
   async #move(lost: Tenancy | null): Promise<void> {
     this.#tenancy = null
     this.#left = 0
@@ -176,7 +182,8 @@ export class StoreIds implements Ids {
     const tenancy = await this.#slots.take(this.#clock)
     if (this.#closing === null) {
       this.#tenancy = tenancy
-      // Beyond what others have made as this worker, and beyond what this process has made as another: its ids rise.
+      // Begin after all ids that others made as this worker, and after all that this process made as another: then the
+      // ids of this process rise.
       this.#timeMs = Math.max(this.#timeMs, tenancy.fromMs - 1, Math.floor(this.#clock.now()) - 1)
       return
     }

@@ -1,12 +1,12 @@
 /**
- * How an id is made up: milliseconds since an epoch, the worker, and a number within the millisecond. 63 bits at most.
+ * The parts of an id: milliseconds since an epoch, the worker, and a number within the millisecond. At most 63 bits.
  */
 import { checkKeys, checkWhole, shown } from '../../contract/check.ts'
 import { UsageError } from '../../contract/errors.ts'
 
-/** How an id is made up. */
+/** Options of `ids`: the parts of an id. */
 export interface IdsOptions {
-  /** Ids of one name never repeat; those of different names may. Default 'ids'; 1 to 200 bytes. */
+  /** Ids of one name never repeat; ids of different names may be equal. Default 'ids'; 1 to 200 bytes. */
   readonly name?: string
   /** Bits for the milliseconds since `epochMs`. Default 41: 69 years; 32 to 52. */
   readonly timeBits?: number
@@ -14,9 +14,9 @@ export interface IdsOptions {
   readonly workerBits?: number
   /** Bits for the number within a millisecond. Default 12: 4 096; 1 to 22. All three together at most 63. */
   readonly sequenceBits?: number
-  /** Where time begins, in milliseconds since 1970. Default 1 704 067 200 000 (2024-01-01); not in the future. */
+  /** When time begins, in milliseconds since 1970. Default 1 704 067 200 000 (2024-01-01); not in the future. */
   readonly epochMs?: number
-  /** The lease of the worker's slot. Default that of the instance. */
+  /** The lease of the worker number. Default: that of the instance. */
   readonly ttlMs?: number
 }
 
@@ -27,13 +27,13 @@ export interface Layout {
   readonly epochMs: number
 }
 
-/** What an id says of itself. */
+/** The parts of an id. */
 export interface IdParts {
-  /** When it was made, in milliseconds since 1970. */
+  /** When the id was made, in milliseconds since 1970. */
   readonly timeMs: number
-  /** The number of the process that made it. */
+  /** The worker number of the process that made the id. */
   readonly worker: number
-  /** Its number within the millisecond. */
+  /** The number of the id within its millisecond. */
   readonly sequence: number
 }
 
@@ -72,7 +72,7 @@ export function yearsLeft(layout: Layout, wallMs: number): number {
   return Math.max(0, endMs(layout) - wallMs) / YEAR_MS
 }
 
-/** All processes that make ids of one name must agree on this. */
+/** The layout as text. All processes that make ids of one name must agree on it. */
 export function layoutText({ timeBits, workerBits, sequenceBits, epochMs }: Layout): string {
   return `${timeBits}/${workerBits}/${sequenceBits} bits since ${epochMs}`
 }

@@ -1,4 +1,6 @@
-/** The workers of one name: a line each, so that a process can hold one, and a cell each, for its horizon. */
+/**
+ * The worker numbers (slots) of one name. Each has a line, so that one process can hold it, and a cell for its horizon.
+ */
 import type { Core } from '../../acquire/core.ts'
 import { AcquireTimeoutError, CapacityMismatchError } from '../../contract/errors.ts'
 import type { Held } from '../../hold/held.ts'
@@ -9,9 +11,9 @@ import { mutex } from '../../locks/mutex.ts'
 import { type Layout, layoutText } from './layout.ts'
 import { FIRST_MS, type Horizon, Tenancy } from './tenancy.ts'
 
-/** Slots whose horizon has not passed yet are left alone, so often: begun there, ids would be ahead of time. */
+/** How often slots whose horizon has not passed yet are skipped: ids that begin there would be ahead of time. */
 const PATIENCE = 8
-/** A slot whose horizon is that far ahead was used by a clock that was wrong. */
+/** A horizon further ahead than this comes from a clock that was wrong. */
 const AHEAD_MS_MAX = 3_600_000
 
 export class Slots {
@@ -50,7 +52,7 @@ export class Slots {
     )
   }
 
-  /** Null: not this one. */
+  /** null: this slot can't be used. */
   async #settle(worker: number, held: Held, clock: ForwardClock, isPatient: boolean): Promise<Tenancy | null> {
     let tenancy: Tenancy | null = null
     try {
@@ -71,7 +73,9 @@ export class Slots {
     return tenancy
   }
 
-  /** The slots that nobody seems to have: a few of the lowest in any order, so that not all go for the same one. */
+  /**
+   * The slots that nobody seems to have: a few of the lowest, in random order, so that processes try different ones.
+   */
   async #free(): Promise<number[]> {
     const taken = new Set<number>()
     for await (const { name, holders } of this.#core.driver.list(this.#prefix)) {
@@ -88,7 +92,7 @@ export class Slots {
     return free
   }
 
-  /** Two layouts under one name would make the same number of different parts. */
+  /** Two layouts under one name could make the same number from different parts. */
   async #agree(): Promise<void> {
     if (this.#isAgreed) return
     const mine = layoutText(this.#layout)

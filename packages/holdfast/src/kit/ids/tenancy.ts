@@ -1,24 +1,24 @@
 /**
- * The right of one process to make ids as one worker, up to a horizon that is stored before it is used.
+ * The right of one process to make ids as one worker, up to a horizon. The horizon is stored before it is used.
  *
- * That ids never repeat rests on the horizon alone, not on the lease and not on any clock. A writes horizon h and makes
- * ids for times up to h. A is stopped; its lease lapses; B takes the slot, reads h, and begins beyond it. A wakes up
- * and may still make what it has room for up to h: none of that is B's. To go beyond h, A must write to a cell that B
- * has changed since, and is refused. The lease is what keeps A and B from taking turns at one slot in this way.
+ * Only the horizon makes sure that ids never repeat, not the lease and not any clock. A writes horizon h and makes ids
+ * for times up to h. A is stopped; its lease lapses; B takes the slot, reads h, and begins after h. A wakes up and may
+ * still make ids up to h: none of them is B's. To go beyond h, A must write to a cell that B has changed since, and is
+ * refused. The lease keeps A and B from alternating on one slot in this way.
  */
 import { diagnostics } from '../../contract/events.ts'
 import { OutcomeUnknownError } from '../../contract/errors.ts'
 import type { Held } from '../../hold/held.ts'
 import type { Cell } from '../cell.ts'
 
-/** What stands in the cell of a slot. */
+/** The content of a slot's cell. */
 export interface Horizon {
   /** Milliseconds since 1970: ids were made, or may have been, for times up to this one. */
   readonly untilMs: number
 }
 
 /**
- * How far a horizon reaches: at first little, so that a process that ends soon leaves a small gap, then twice as far
+ * How far a horizon reaches: little at first, so that a process that ends soon leaves a small gap, then twice as far
  * each time.
  */
 export const FIRST_MS = 1_000
@@ -33,7 +33,7 @@ export class Tenancy {
   #version: bigint
   #untilMs: number
   #spanMs = FIRST_MS
-  /** Another has written to the cell: the slot is another's. */
+  /** Another process has written to the cell: the slot belongs to that process. */
   #isOver = false
   #extending: Promise<void> | null = null
 
@@ -56,7 +56,7 @@ export class Tenancy {
     return this.#untilMs
   }
 
-  /** The horizon is so near that it should be moved. */
+  /** True: the horizon is so near that it should be moved. */
   isNear(timeMs: number): boolean {
     return this.#untilMs - timeMs < this.#spanMs / 2
   }
@@ -66,7 +66,7 @@ export class Tenancy {
     return this.#isOver || this.#held.remainingMs <= 0
   }
 
-  /** Moves the horizon; one at a time. Rejects when the store can't be asked. */
+  /** Moves the horizon; one move at a time. Rejects if the store does not answer. */
   extend(nowMs: number): Promise<void> {
     this.#extending ??= this.#extend(nowMs)
     return this.#extending
@@ -84,7 +84,8 @@ export class Tenancy {
       this.#version = version
       this.#untilMs = untilMs
     } catch (error) {
-      // No answer, and then another's value: whether ours was there in between does not matter any more.
+      // Our write got no answer, and now the cell has another process's value. So it does not matter any more whether
+      // ours was there in between.
       if (!(error instanceof OutcomeUnknownError)) throw error
       this.#isOver = true
     } finally {
@@ -93,16 +94,16 @@ export class Tenancy {
   }
 
   /**
-   * Gives the slot back. Nothing was made for times after `usedMs`, so that the next one need not begin at the horizon.
+   * Gives the slot back. No ids were made for times after `usedMs`, so the next process need not begin at the horizon.
    */
   async end(usedMs: number): Promise<void> {
     try {
       if (this.#extending !== null) await this.#extending
-      // Never before what others had used.
+      // Never earlier than what other processes have used.
       const untilMs = Math.max(usedMs, this.fromMs - 1)
       if (!this.isLost && untilMs < this.#untilMs) await this.#cell.write({ untilMs }, this.#version)
     } catch (error) {
-      // It costs a gap, no more: the next one begins at the horizon.
+      // A failure costs a gap, no more: the next process begins at the horizon.
       diagnostics.failed(this.#held.name, error)
     }
     this.#isOver = true

@@ -1,13 +1,15 @@
 /**
- * Rate limits on a store that has only compare-and-set: a bucket is a cell, and each change of it a swap. All that the
- * callers of one process want of a key while a swap is under way goes into the next one, together.
+ * Rate limits on a store that has only compare-and-set: a bucket is a cell, and each change of the bucket is a swap.
+ * While a swap is under way, this process collects all other demands for the key, and the next swap carries them
+ * together.
  *
- * Such a store tells no time. The clock is the furthest of those of its clients: each goes by its own wall clock, and a
- * bucket that was changed by a clock further ahead carries the others along. So a bucket never drains twice over the
- * same time: A's clock is an hour ahead; A takes; B takes, and with its own clock would set the bucket an hour back; A
- * takes again, and would find an hour drained, every time. As it is, a clock that is ahead by s lets through what
- * drains in s, once, and at most one burst; clients that keep running go on from there at the rate of their own
- * monotonic clock; one that starts fresh with a clock behind finds that nothing drains until its clock has caught up.
+ * Such a store tells no time. So the clock is the most advanced of those of its clients: each client goes by its own
+ * wall clock, and if a bucket was last changed by a clock further ahead, the client continues from that clock. So a
+ * bucket never drains twice over the same time. Otherwise: A's clock is an hour ahead; A takes; B takes, and with its
+ * own clock sets the bucket an hour back; A takes again, and finds an hour drained, every time. With this rule, a clock
+ * that is ahead by s lets through what drains in s, once, and at most one burst. Clients that keep running go on from
+ * there at the rate of their own monotonic clock. A client that starts with a clock behind sees nothing drain until its
+ * clock has caught up.
  */
 import { type Bucket, EMPTY, takeFrom } from '../../contract/bucket.ts'
 import type { Core } from '../../acquire/core.ts'
@@ -26,20 +28,20 @@ interface Job {
 interface Key {
   jobs: Job[]
   isBusy: boolean
-  /** As of the last answer; null: must be read. */
+  /** As the last answer said; null: must be read. */
   view: CellView | null
 }
 
 interface Applied {
   readonly answers: readonly Taken[]
-  /** Null: nothing to write. */
+  /** null: nothing to write. */
   readonly bucket: Bucket | null
   readonly keepMs: number
 }
 
 const KEYS_MAX = 4_096
 const PAUSE_MS_MAX = 50
-/** The store forgets a bucket that has long been empty, but not one that a slow clock still counts on. */
+/** The store forgets a bucket that has been empty for long, but keeps a bucket that a slow clock still counts on. */
 const KEEP_LONGER_MS = 1_000
 
 export class CellBuckets {
@@ -86,13 +88,13 @@ export class CellBuckets {
   async #change(name: string, key: Key, jobs: readonly Job[]): Promise<readonly Taken[]> {
     const { driver, runtime, connectTimeoutMs } = this.#core
     const until = runtime.now() + connectTimeoutMs
-    // Who only looks wants to know how it is; who takes may find out by taking.
+    // A look must see the present state. A take may go by an old view: the swap fails if the view was out of date.
     const isLook = jobs.some(({ demand }) => demand.cost === 0)
     let view = (isLook ? null : key.view) ?? (await driver.swap(name, null))
     for (let tries = 0; ; tries++) {
       key.view = view
       const { answers, bucket, keepMs } = this.#apply(view, jobs)
-      // Also from an old view: others can only have taken more since.
+      // This is right even from an old view, because others can only have taken more since.
       if (bucket === null) return answers
       const nonce = runtime.randomId()
       const next = JSON.stringify(bucket)
@@ -119,7 +121,7 @@ export class CellBuckets {
     let keepMs = 0
     const answers = jobs.map(({ demand }) => {
       const after = takeFrom(bucket, demand, nowUs)
-      // A refusal is written down only where refusals are counted.
+      // Write a refusal down only if refusals are counted.
       if (demand.cost > 0 && (after.taken.taken || demand.shutAfter > 0)) {
         isChanged = true
         bucket = after.bucket
@@ -130,13 +132,13 @@ export class CellBuckets {
     return { answers, bucket: isChanged ? bucket : null, keepMs }
   }
 
-  /** Only what can be read again is forgotten. */
+  /** Forgets only what can be read again. */
   #forget(): void {
     for (const [name, key] of this.#keys) if (!key.isBusy) this.#keys.delete(name)
   }
 }
 
-/** Another program may have written it. */
+/** Another program may have written the cell. */
 function readBucket({ value }: CellView): Bucket {
   if (value === null) return EMPTY
   try {
@@ -145,5 +147,5 @@ function readBucket({ value }: CellView): Bucket {
   } catch (error) {
     if (!(error instanceof SyntaxError || error instanceof TypeError)) throw error
   }
-  throw new StoreError('the cell of a rate limit holds what another program wrote; remove it')
+  throw new StoreError('another program has written into the cell of a rate limit; remove the cell')
 }

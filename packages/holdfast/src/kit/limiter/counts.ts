@@ -1,20 +1,20 @@
-/** What this process asks of its limiters, for its report: how often, how often in vain, and for which keys. */
+/** What this process asked of its limiters, for its report: how often, how often it was refused, and for which keys. */
 import type { LimiterSettings } from './options.ts'
 
-/** One limiter, as a report has it. */
+/** One limiter, as a report shows it. */
 export interface ReportedLimiter {
   readonly name: string
-  /** How many in `perMs`. */
+  /** How many calls in `perMs`. */
   readonly limit: number
   /** The period. */
   readonly perMs: number
-  /** How many at once after a rest. */
+  /** How many calls at once after a rest. */
   readonly burst: number
-  /** How many tries were granted, and how many refused, since the process began. */
+  /** How many tries were granted since the process began. */
   readonly allowed: number
-  /** Tries that were refused. */
+  /** How many tries were refused since the process began. */
   readonly refused: number
-  /** The keys that were refused the most, then those that were asked for last. */
+  /** The keys with the most refusals, then the keys used last. */
   readonly keys: readonly string[]
 }
 
@@ -25,7 +25,7 @@ export class LimiterCount {
   readonly #name: string
   readonly #settings: LimiterSettings
   readonly #changed: () => void
-  /** How often each was refused; the one that was asked for last stands last. */
+  /** How often each key was refused; the key used last stands last. */
   readonly #keys = new Map<string, number>()
   #allowed = 0
   #refused = 0
@@ -59,7 +59,7 @@ export class LimiterCount {
   }
 }
 
-/** Those of one instance. A limiter that is made again, with the same rate, is the same one. */
+/** The counts of one instance. A limiter that is made again with the same rate has the same counts. */
 export class LimiterCounts {
   readonly #changed: () => void
   readonly #counts = new Map<string, LimiterCount>()
@@ -68,7 +68,7 @@ export class LimiterCounts {
     this.#changed = changed
   }
 
-  /** null: there are too many. */
+  /** null: there are too many limiters. */
   of(name: string, settings: LimiterSettings): LimiterCount | null {
     const { limit, perMs, burst } = settings
     const id = `${limit}/${perMs}/${burst}/${name}`
@@ -80,7 +80,7 @@ export class LimiterCounts {
     return count
   }
 
-  /** How many were asked for anything. */
+  /** How many limiters were used at all. */
   get used(): number {
     return this.#used().length
   }

@@ -1,4 +1,7 @@
-/** So many in so much time, for each key: the generic cell rate algorithm, exact, counted in the store. */
+/**
+ * A rate limit for each key: so many calls in so much time. The generic cell rate algorithm, exact, counted in the
+ * store.
+ */
 import { checkName } from '../../contract/check.ts'
 import type { Core } from '../../acquire/core.ts'
 import { channels, diagnostics } from '../../contract/events.ts'
@@ -12,44 +15,44 @@ import { checkCost, type LimiterSettings, resolveTake, type TakeOptions } from '
 import { Reserves } from './reserves.ts'
 import { SerialTakes } from './serial.ts'
 
-/** What became of a wish to take. */
+/** The answer of a limiter. */
 export interface Outcome {
-  /** Whether it may happen. */
+  /** Whether the call may happen. */
   readonly allowed: boolean
-  /** How many could be taken now. */
+  /** How many calls could happen now. */
   readonly remaining: number
-  /** Until the same wish could be granted, if nobody else takes; 0 when it was. */
+  /** How long until the limiter could allow the same call, if nobody else takes; 0 if it did. */
   readonly retryAfterMs: number
-  /** Until all of `burst` could be taken. */
+  /** How long until all of `burst` could be taken. */
   readonly resetMs: number
-  /** The key is shut by the penalty rule, whatever is left. */
+  /** True: the penalty rule has shut the key, whatever is left. */
   readonly shut: boolean
-  /** False: the store did not answer, or refused to, and `whenDown: 'open'` let it through. */
+  /** False: the store did not answer or refused to count, and `whenDown: 'open'` allowed the call. */
   readonly counted: boolean
 }
 
-/** Safe to share between any number of concurrent callers. Make it once: what it knows of hot keys is its own. */
+/** Any number of callers may share one limiter. Make it once, because what it knows of hot keys is its own. */
 export interface Limiter {
   readonly name: string
-  /** How many in `perMs`. */
+  /** How many calls in `perMs`. */
   readonly limit: number
   /** The period. */
   readonly perMs: number
-  /** How many at once after a rest. */
+  /** How many calls at once after a rest. */
   readonly burst: number
   /** Takes `cost` (default 1; 1 to `burst`) of the key, if there is enough. */
   take(key: string, cost?: number): Promise<Outcome>
   /**
-   * Waits until it has taken. AcquireTimeoutError at once when `waitMs` can't be enough. In order within this process.
+   * Waits until it has taken, in order within this process. AcquireTimeoutError at once if `waitMs` can't be enough.
    */
   acquire(key: string, options?: TakeOptions): Promise<Outcome>
-  /** How it stands, without taking: whether one could be taken, and when. */
+  /** Looks without taking: whether one call could happen, and when. */
   look(key: string): Promise<Outcome>
 }
 
 export const KEY_BYTES_MAX = 256
 const NAMES_MAX = 4_096
-/** After an outage the store is asked again so soon; meanwhile an open limiter keeps nobody waiting. */
+/** How soon after an outage the store is asked again. Meanwhile a limiter with `whenDown: 'open'` does not wait. */
 const OUTAGE_MS = 1_000
 
 const OPEN: Outcome = Object.freeze({
@@ -83,7 +86,8 @@ export class StoreLimiter implements Limiter {
     this.#closers = closers
     this.#count = count
     const { unit, drain } = settings.demand
-    // A bucket counts in units of its own rate: another rate is another bucket. The length keeps names and keys apart.
+    // A bucket counts in units of its own rate, so another rate is another bucket. The length of the name keeps names
+    // and keys apart.
     this.#prefix = `holdfast/limit/${unit}/${drain}/${name.length}/${name}/`
     if (driver.take === undefined) {
       const buckets = new CellBuckets(core)
@@ -109,7 +113,7 @@ export class StoreLimiter implements Limiter {
     return this.#settings.burst
   }
 
-  // Not async: on a hot path each promise more is felt.
+  // Not async: on a hot path every further promise costs time.
   take(key: string, cost = 1): Promise<Outcome> {
     try {
       if (cost !== 1) checkCost(cost, this.#settings.burst)
@@ -145,12 +149,13 @@ export class StoreLimiter implements Limiter {
         const outcome = this.#tell(key, await this.#tryQuietly(name, cost))
         if (outcome.allowed) return outcome
         const { runtime } = this.#core
-        // Nobody gives anything back: it can't come sooner.
+        // Nobody gives anything back, so it can't come sooner.
         if (runtime.now() + outcome.retryAfterMs > until || waitMs === 0) throw this.#timedOut(key, waitMs)
         await pause(runtime, outcome.retryAfterMs, ending)
       }
     } catch (error) {
-      // What a question under way makes of a store that is being closed is not what the caller should be told.
+      // When the instance closes, an answer that is still under way may fail. The caller should hear of the closing
+      // instead.
       throw ending.aborted ? ending.reason : error
     } finally {
       leave?.()
@@ -166,7 +171,7 @@ export class StoreLimiter implements Limiter {
     return answer instanceof Promise ? answer.then(asOutcome) : Promise.resolve(asOutcome(answer))
   }
 
-  /** Who waits does not ask in vain: with a penalty it looks first, and its patience shuts no key. */
+  /** A waiting caller must not ask in vain. With a penalty it looks first, so that its patience shuts no key. */
   async #tryQuietly(name: string, cost: number): Promise<Outcome> {
     this.#core.assertOpen()
     if (this.#settings.demand.shutAfter === 0) return this.#try(name, cost)
@@ -174,7 +179,7 @@ export class StoreLimiter implements Limiter {
     return look.allowed ? this.#try(name, cost) : look
   }
 
-  /** What would become of a wish. To take nothing is always granted, so the answer to that is not the answer. */
+  /** What a take would get. Taking nothing is always granted, so that answer must be computed from the counts. */
   async #look(name: string, cost: number): Promise<Outcome> {
     const { burst, perMs, limit } = this.#settings
     const look = await this.#orOpen(() => this.#take(name, this.#demand(0)))
@@ -195,7 +200,7 @@ export class StoreLimiter implements Limiter {
     try {
       return asOutcome(await ask())
     } catch (error) {
-      // Silent, or full, or read-only, or still loading: it does not count, and the caller said what that means.
+      // The store is silent, full, read-only or still loading, so it does not count. `whenDown` says what that means.
       if (!(error instanceof StoreError || error instanceof OutcomeUnknownError)) throw error
       diagnostics.failed(this.name, error)
       this.#downUntilMs = runtime.now() + OUTAGE_MS
@@ -208,9 +213,7 @@ export class StoreLimiter implements Limiter {
     return cost === 1 ? demand : { ...demand, cost }
   }
 
-  /**
-   * The name of the key's bucket. To check, join and hash a string anew for each take cost as much as the rest of it.
-   */
+  /** The name of the key's bucket. Checking, joining and hashing a string anew cost as much as the rest of a take. */
   #keyOf(key: string): string {
     const known = this.#names.get(key)
     if (known !== undefined) return known
@@ -240,10 +243,11 @@ export class StoreLimiter implements Limiter {
 function asOutcome({ taken, left, retryMs, resetMs, shut }: Taken): Outcome {
   return {
     allowed: taken,
-    // Another user of the name may allow a larger burst, and has taken it: then more is gone than this one would give.
+    // Another user of the name may allow a larger burst, and has taken it. Then more is gone than this limiter would
+    // give.
     remaining: Math.max(0, left),
     retryAfterMs: retryMs,
-    // The bucket of a shut key may be empty long before anything can be taken of it.
+    // The bucket of a shut key may be empty long before anything can be taken from it.
     resetMs: shut ? Math.max(resetMs, retryMs) : resetMs,
     shut,
     counted: true,

@@ -1,32 +1,32 @@
-/** What a rate limit may be set to, checked once and turned into whole numbers. */
+/** The options of a rate limit, checked once and turned into whole numbers. */
 import { checkKeys, checkOneOf, checkSpan, checkWhole, shown } from '../../contract/check.ts'
 import { UsageError } from '../../contract/errors.ts'
 import type { Demand } from '../../contract/driver.ts'
 
-/** How a rate limit counts. */
+/** Options of `limiter`. */
 export interface LimiterOptions {
-  /** How many in `perMs`. 1 to 1 000 000 000. */
+  /** How many calls in `perMs`. 1 to 1 000 000 000. */
   readonly limit: number
   /** The period, in whole milliseconds. 1 to 2 678 400 000 (31 days). */
   readonly perMs: number
-  /** How many at once after a rest. Default `limit`; 1 to 1 000 000 000. */
+  /** How many calls at once after a rest. Default `limit`; 1 to 1 000 000 000. */
   readonly burst?: number
-  /** Shuts a key that goes on asking. Default: never. Not together with `batch`. */
+  /** Shuts a key whose caller goes on asking. Default: never. Not together with `batch`. */
   readonly penalty?: Penalty
   /**
-   * While the store is silent or refuses to count: 'closed' (default) rejects with its StoreError, 'open' lets all
-   * through, uncounted.
+   * While the store is silent or refuses to count: 'closed' (default) rejects with its StoreError, 'open' allows all
+   * calls, uncounted.
    */
   readonly whenDown?: 'open' | 'closed'
   /** For very hot keys: takes many at once and hands them out in this process. Default: each take asks the store. */
   readonly batch?: Batch
 }
 
-/** Shuts a key that goes on asking. */
+/** Shuts a key whose caller goes on asking. */
 export interface Penalty {
-  /** Once more than this many were refused since the key was last idle, it is shut. 1 to 1 000 000 000. */
+  /** The key is shut when more than this many calls were refused since it was last idle. 1 to 1 000 000 000. */
   readonly after: number
-  /** For how long. 1 to 2 678 400 000 (31 days). */
+  /** How long the key stays shut. 1 to 2 678 400 000 (31 days). */
   readonly shutMs: number
 }
 
@@ -34,7 +34,7 @@ export interface Penalty {
 export interface Batch {
   /** How many to take at once. 2 to `burst`. */
   readonly size: number
-  /** How long they may lie here before they are used or lost. Default `perMs`, at most 1 000; 1 to 60 000. */
+  /** How long this process may keep them before they are lost. Default `perMs`, at most 1 000; 1 to 60 000. */
   readonly holdMs?: number
 }
 
@@ -45,7 +45,7 @@ export interface LimiterSettings {
   readonly burst: number
   readonly whenDown: 'open' | 'closed'
   readonly batch: Required<Batch> | null
-  /** A wish for one. */
+  /** The demand of one call. */
   readonly demand: Demand
 }
 
@@ -62,7 +62,8 @@ export function resolveLimiter(options: LimiterOptions): LimiterSettings {
   if (penalty !== null && batch !== null) {
     throw new UsageError('penalty and batch exclude each other: refusals given in this process would not be counted')
   }
-  // One costs the microseconds of the period, and as many units flow out in each as the limit says; both made small.
+  // One call costs as many units as the period has microseconds, and `limit` units flow out in each microsecond. Both
+  // numbers are divided by their common divisor.
   const common = gcd(perMs * 1_000, limit)
   const unit = (perMs * 1_000) / common
   if (burst * unit > Number.MAX_SAFE_INTEGER) {
@@ -90,7 +91,7 @@ export function resolveLimiter(options: LimiterOptions): LimiterSettings {
   })
 }
 
-/** How many to take: more than the burst would never be granted. */
+/** How many to take. More than the burst would never be granted. */
 export function checkCost(cost: unknown, burst: number): number {
   if (typeof cost === 'number' && Number.isInteger(cost) && cost > burst) {
     throw new UsageError(`cost must be at most the burst, ${burst}, or it would never be granted, given ${shown(cost)}`)
@@ -104,7 +105,7 @@ export interface TakeOptions {
   readonly cost?: number
   /** How long to wait. Default Infinity; 0 is one try. */
   readonly waitMs?: number
-  /** Ends the wait; the promise rejects with the signal's own reason. Default none. */
+  /** Ends the wait; the promise rejects with the reason of the signal. Default none. */
   readonly signal?: AbortSignal
 }
 

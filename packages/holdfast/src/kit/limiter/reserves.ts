@@ -1,35 +1,34 @@
 /**
- * Takes from the store many at a time and hands them out in this process: for very hot keys.
- * What is handed out has been taken before, so the limit holds; only the time of use moves: by `holdMs` at most, and by
- * the time that the store takes to answer. In any span of time s at most `burst + limit * (s + holdMs + answer) /
- * perMs` are let through, by all processes together, and each process leaves up to `size` unused, which are lost to
- * all.
+ * Takes many from the store at a time and hands them out in this process: for very hot keys. What this process hands
+ * out was taken before, so the limit holds. Only the time of use moves: by at most `holdMs`, and by the time that the
+ * store takes to answer. In any span of time s all processes together let through at most `burst + limit * (s + holdMs
+ * + answer) / perMs`. Each process may leave up to `size` unused, which are lost to all.
  */
 import type { Runtime } from '../../contract/runtime.ts'
 import type { Taken } from '../../contract/driver.ts'
 import type { LimiterSettings } from './options.ts'
 
-/** One who waits for the store's answer. */
+/** A caller that waits for the store's answer. */
 interface Caller {
   readonly cost: number
   resolve(taken: Taken): void
   reject(error: unknown): void
 }
 
-/** What of a key lies in this process. */
+/** What this process has in reserve for a key. */
 interface Reserve {
   tokens: number
-  /** The tokens are lost then, by the monotonic clock. */
+  /** When the reserve is lost, by the monotonic clock. */
   untilMs: number
   /** As the store said last. */
   left: number
   emptyAtMs: number
-  /** The store refused this many, and will until then: nobody needs to ask again. */
+  /** The store refused this many, and will refuse them until then: nobody needs to ask again. */
   refused: number
   refusedUntilMs: number
-  /** Refused, since another user of the name has shut the key. */
+  /** True: refused because another user of the name has shut the key. */
   isShut: boolean
-  /** In the order in which they came; while somebody stands here, the store is being asked. */
+  /** In the order in which they came. While a caller stands here, a request to the store is under way. */
   callers: Caller[]
 }
 
@@ -43,7 +42,7 @@ export class Reserves {
   readonly #ask: (key: string, cost: number) => Promise<Taken>
   readonly #reserves = new Map<string, Reserve>()
   #sweepAt = KEYS_SWEEP_AT
-  /** The last answer came so late that what was taken in advance was lost when it came. */
+  /** True: the last answer came so late that the reserve it brought was lost already. */
   #isSlow = false
 
   constructor(
@@ -71,7 +70,7 @@ export class Reserves {
     })
   }
 
-  /** What can be answered without the store; null: nothing. */
+  /** The answer, if it can be given without the store; else null. */
   #known(reserve: Reserve, cost: number): Taken | null {
     const now = this.#runtime.now()
     if (now >= reserve.untilMs) reserve.tokens = 0
@@ -85,7 +84,9 @@ export class Reserves {
     return null
   }
 
-  /** Each question settles the first of the callers, whatever the answer and however late it is: so all are settled. */
+  /**
+   * Each answer of the store settles the first of the callers, whatever it says and however late it is. So all settle.
+   */
   async #serve(key: string, reserve: Reserve): Promise<void> {
     const { callers } = reserve
     while (callers.length > 0) {
@@ -98,12 +99,12 @@ export class Reserves {
   }
 
   async #refill(key: string, reserve: Reserve): Promise<void> {
-    // The time counts from before the question: what was taken may lie here for so long, and no longer.
+    // The time counts from before the request: a reserve may be kept for so long after that, and no longer.
     const sentAt = this.#runtime.now()
     if (sentAt >= reserve.untilMs) reserve.tokens = 0
     const first = (reserve.callers[0] as Caller).cost - reserve.tokens
     const wanted = Math.min(sum(reserve.callers) - reserve.tokens, this.#settings.burst)
-    // A batch that is lost before it comes helps nobody, and is taken from all: a slow store is asked for what is
+    // A batch that is lost before it arrives helps nobody, and all have lost it. So ask a slow store only for what is
     // needed.
     let asked = this.#isSlow ? wanted : Math.max(wanted, this.#size)
     let taken = await this.#ask(key, asked)
@@ -117,7 +118,7 @@ export class Reserves {
     reserve.emptyAtMs = now + taken.resetMs
     reserve.isShut = taken.shut
     if (taken.taken) {
-      // What is left of the last batch goes with the new one, but not beyond its own time.
+      // What is left of the last batch joins the new one, but must not be used beyond its own time.
       reserve.untilMs = reserve.tokens > 0 ? Math.min(reserve.untilMs, sentAt + this.#holdMs) : sentAt + this.#holdMs
       reserve.tokens += asked
       reserve.refusedUntilMs = 0
@@ -130,7 +131,10 @@ export class Reserves {
     this.#refuse(reserve, first, waitMs)
   }
 
-  /** To those who wait now, although it may be late: each of them asked the store, and this is the answer. */
+  /**
+   * Hands out to the callers that wait now, even if the answer is late: each of them asked the store, and this is the
+   * answer.
+   */
   #handOut(reserve: Reserve): void {
     const { callers } = reserve
     while (callers.length > 0 && (callers[0] as Caller).cost <= reserve.tokens) {
@@ -140,7 +144,7 @@ export class Reserves {
     }
   }
 
-  /** All who want as much as what was refused; the rest may still be served. */
+  /** Refuses all who want at least as much as was refused; the store may still serve the rest. */
   #refuse(reserve: Reserve, refused: number, waitMs: (cost: number) => number): void {
     const rest: Caller[] = []
     for (const caller of reserve.callers.splice(0)) {
@@ -151,7 +155,7 @@ export class Reserves {
     reserve.callers.push(...rest)
   }
 
-  /** Until `cost` fits, from how long the bucket takes to be empty. */
+  /** How long until `cost` fits, computed from the time that the bucket takes to be empty. */
   #waitMs(cost: number, resetMs: number): number {
     const { burst, limit, perMs } = this.#settings
     return Math.max(0, resetMs - ((burst - cost) * perMs) / limit)

@@ -1,4 +1,4 @@
-/** Those of one process that wait for the same key, first come, first served: only the first of them asks the store. */
+/** Callers of one process that wait for the same key, first come, first served: only the first asks the store. */
 import type { Runtime } from '../../contract/runtime.ts'
 import { pause } from '../pause.ts'
 
@@ -10,7 +10,7 @@ export class SerialTakes {
     this.#runtime = runtime
   }
 
-  /** Waits for its turn. Answers what ends the turn, or null when the time has run out before. */
+  /** Waits its turn. Returns a function that ends the turn, or null if the time ran out before. */
   async take(key: string, waitMs: number, signal: AbortSignal): Promise<(() => void) | null> {
     const before = this.#tails.get(key)
     let leave = (): void => {}
@@ -29,7 +29,7 @@ export class SerialTakes {
     return null
   }
 
-  /** Who comes next waits for all that came before, also for one that waits in front of somebody who has gone. */
+  /** A newcomer waits for all that came before, even those that wait in front of a caller who has gone. */
   #follow(key: string, before: Promise<void> | undefined, mine: Promise<void>): void {
     const tail = inTurn(before, mine)
     this.#tails.set(key, tail)

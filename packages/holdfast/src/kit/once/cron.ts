@@ -46,7 +46,7 @@ const NICKNAMES: Readonly<Record<string, string>> = {
 
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
-/** Around a century without a leap year, the 29th of February is a given day of the week only after 40 years. */
+/** Around a century without a leap year, 40 years may pass before the 29th of February is a given day of the week. */
 const DAYS_MAX = 41 * 366
 /** No clock is put forward or back by more than this at once. */
 const SHIFT_MS_MAX = 3 * HOUR_MS
@@ -58,12 +58,17 @@ export class Cron {
   readonly #dates: ReadonlySet<number>
   readonly #months: ReadonlySet<number>
   readonly #weekdays: ReadonlySet<number>
-  /** If both are given, either will do, and a field that begins with a star is not: that is how crontab has it. */
+  /**
+   * Crontab's rule: if both day fields are given, a day needs to match only one of them. A field that begins with a
+   * star does not count as given.
+   */
   readonly #either: boolean
-  /** Every hour, or every few: then an hour that the clock shows twice counts twice. */
+  /** True for `*` and for a step of it in the hour field: then an hour that the clock shows twice counts twice. */
   readonly #everyHour: boolean
 
-  /** @param timeZone a name such as 'Europe/Berlin'. */
+  /**
+   * @param timeZone a name such as 'Europe/Berlin'.
+   */
   constructor(text: string, timeZone = 'UTC') {
     this.#zone = new TimeZone(timeZone)
     const fields = typeof text === 'string' ? (NICKNAMES[text.trim().toLowerCase()] ?? text) : ''
@@ -82,7 +87,7 @@ export class Cron {
     this.#weekdays = new Set([...weekdays].map((day) => day % 7))
     this.#either = parts[2]?.startsWith('*') === false && parts[4]?.startsWith('*') === false
     this.#everyHour = parts[1]?.startsWith('*') === true
-    if (this.next(0) === null) throw new UsageError(`cron ${shown(text)} never comes`)
+    if (this.next(0) === null) throw new UsageError(`cron ${shown(text)} never matches a date`)
   }
 
   /** The first time after `ms`, in milliseconds since 1970. null: none within 41 years. */
@@ -90,7 +95,7 @@ export class Cron {
     const localMs = this.#zone.localAt(ms)
     let best: number | null = null
     for (const candidateMs of this.#localTimes(localMs - SHIFT_MS_MAX)) {
-      // What the clock shows later can be earlier only by as much as clocks are put back.
+      // A later time on the clock can be an earlier instant only by as much as clocks are put back.
       if (best !== null && candidateMs > this.#zone.localAt(best) + SHIFT_MS_MAX) break
       for (const at of this.#zone.instantsOf(candidateMs, this.#everyHour)) {
         if (at > ms && (best === null || at < best)) best = at
@@ -108,7 +113,7 @@ export class Cron {
     return last
   }
 
-  /** What the clock shows when it is time, in order, as if it were UTC. */
+  /** The matching times as the clock shows them, in order, as if the clock showed UTC. */
   *#localTimes(fromMs: number): Generator<number> {
     const firstDay = Math.floor(fromMs / DAY_MS)
     for (let day = firstDay; day < firstDay + DAYS_MAX; day++) {
@@ -153,7 +158,7 @@ function readField(field: Field, text: string, whole: string): Set<number> {
 
 function number(field: Field, text: string | undefined): number | null {
   if (text === undefined) return null
-  // By its name, or by the first three letters of it.
+  // By the full name, or by its first three letters.
   const lower = text.toLowerCase()
   const named = field.names?.findIndex((name) => name !== '' && (name === lower || name.slice(0, 3) === lower)) ?? -1
   const value = named >= 0 ? named : /^\d+$/.test(text) ? Number(text) : Number.NaN

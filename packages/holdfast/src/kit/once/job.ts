@@ -1,6 +1,6 @@
 /**
- * A job that runs once per period, whoever comes. What decides is a cell with the period that was run last: it is
- * written before the work begins, so that a period is never run twice, also when the process that ran it has died.
+ * A job that runs once per period, in whichever process comes first. A cell with the last period decides. It is written
+ * before the work begins, so no period runs twice, even if the process that ran it has died.
  */
 import { checkName } from '../../contract/check.ts'
 import type { Core } from '../../acquire/core.ts'
@@ -13,49 +13,49 @@ import { mutex } from '../../locks/mutex.ts'
 
 /** What is known of a run. Times are milliseconds since 1970, by the clock of the process that ran it. */
 export interface JobRun {
-  /** When it was due: the beginning of the period it was for. */
+  /** When the run was due: the beginning of its period. */
   readonly dueMs: number
-  /** When it began, by the wall clock of the process that ran it. */
+  /** When the run began, by the wall clock of the process that ran it. */
   readonly startedMs: number
-  /** null: it runs, or its process died. */
+  /** null: the run goes on, or its process died. */
   readonly endedMs: number | null
-  /** null while it runs; false: it failed. */
+  /** null while the run goes on; false: it failed. */
   readonly ok: boolean | null
   readonly host: string
   readonly pid: number
 }
 
-/** What the work is given. */
+/** What the work gets. */
 export interface JobWork {
   /** The hold under which the job runs. */
   readonly held: Held
-  /** When it was due: the beginning of the period it runs for. */
+  /** When the run was due: the beginning of its period. */
   readonly dueMs: number
   /** Aborts when the lock under the job is lost. */
   readonly signal: AbortSignal
 }
 
-/** As it stands in the store: with what tells it from a run of another. */
+/** A run as the store has it, with an id that tells it from a run of another process. */
 interface StoredRun extends JobRun {
   readonly id?: string
 }
 
-/** What came of trying to run a period. */
+/** The outcome of trying to run a period. */
 export type Attempted = 'ran' | 'run by others' | 'busy'
 
 export interface AttemptOptions {
-  /** Run a period again whose process died in the middle. */
+  /** True: if a process died in the middle of this period, run the period again. */
   readonly rerun: boolean
   /** The beginning of the next period. */
   readonly untilMs: number
-  /** How long to wait for somebody who runs it, or tries to. 0: not at all. */
+  /** How long to wait for another process that runs the period, or tries to. 0: not at all. */
   readonly waitMs: number
   readonly signal?: AbortSignal
-  /** Names the run: asked again after an outage with the same id, it goes on where it was. */
+  /** Names the run. A call with the same id after an outage goes on where it was. */
   readonly id?: string
 }
 
-/** Where the last run of every job stands, for people. */
+/** The cell that shows people the last run of every job. */
 export const JOBS_KEY = 'holdfast/once'
 const JOBS_MAX = 300
 
@@ -83,7 +83,7 @@ export class Job {
     return run
   }
 
-  /** Runs the work if nobody has run it for this period or a later one. */
+  /** Runs the work if no process has run it for this period or a later one. */
   async attempt(dueMs: number, options: AttemptOptions, work: (work: JobWork) => unknown): Promise<Attempted> {
     const held = await this.#hold(options)
     if (held === null) return 'busy'
@@ -93,8 +93,8 @@ export class Job {
       const { value, version } = await this.#cell.read()
       const last = isRun(value) ? value : undefined
       this.#checkClock(untilMs, last)
-      // Nobody holds the lock but us: a run of this period without an end belongs to a process that died, or it is our
-      // own: written down, and the answer was lost.
+      // Nobody but us holds the lock. So a run of this period without an end belongs to a process that died; or it is
+      // our own, which was written down, and the answer was lost.
       const isOpen = last === undefined || last.dueMs < dueMs
       const isOurs = last?.dueMs === dueMs && last.id === id
       const isDead = last?.dueMs === dueMs && last.endedMs === null
@@ -109,7 +109,7 @@ export class Job {
         id,
       }
       const written = await this.#cell.write(run, version)
-      // Somebody has written without the lock: whoever paused past its lease.
+      // Somebody has written without the lock: a process that paused past its lease.
       if (written === null) return 'busy'
       await this.#show(run)
       held.assertHeld()
@@ -120,7 +120,7 @@ export class Job {
     }
   }
 
-  /** null: others have it, and the time is up. */
+  /** null: others have the lock, and the time is up. */
   async #hold({ waitMs, signal }: AttemptOptions): Promise<Held | null> {
     const lock = mutex(this.#core, this.#key, this.#settings)
     if (waitMs === 0) return lock.tryAcquire()
@@ -133,9 +133,9 @@ export class Job {
   }
 
   /**
-   * A host whose clock is a day ahead runs tomorrow's period, and the job is silent everywhere until tomorrow. Which of
-   * the two clocks is wrong nobody can know here, and to run would be to run twice if it is this one: so it is said
-   * aloud.
+   * A host whose clock is a day ahead runs tomorrow's period, and then the job is silent everywhere until tomorrow. We
+   * can't know which of the two clocks is wrong. If ours is, running would mean running twice. So report an error
+   * instead.
    */
   #checkClock(untilMs: number, last: JobRun | undefined): void {
     if (last === undefined || last.dueMs <= untilMs) return
@@ -160,7 +160,7 @@ export class Job {
         await this.#cell.write(ended, version)
         await this.#show(ended)
       } catch (error) {
-        // What the work did stands, and its own error comes through; only the record of its end is missing.
+        // The work has been done, and its own error reaches the caller; only the record of its end is missing.
         diagnostics.failed(this.#key, error)
       }
     }
@@ -181,12 +181,12 @@ export class Job {
   }
 }
 
-/** What comes out of a store is input: a record that names no period is none. */
+/** A value from the store is input: a record that names no period does not count as a run. */
 function isRun(value: StoredRun | null | undefined): value is StoredRun {
   return typeof value?.dueMs === 'number'
 }
 
-/** The runs among what the cell of all jobs holds, whoever has written it. */
+/** The runs in the cell of all jobs, whoever has written it. */
 export function runsIn(jobs: Readonly<Record<string, JobRun>> | undefined): Readonly<Record<string, JobRun>> {
   return Object.fromEntries(Object.entries(jobs ?? {}).filter(([, run]) => isRun(run)))
 }

@@ -1,4 +1,4 @@
-/** A job on a schedule, run once per period across all processes that have it. */
+/** A job on a schedule. Of all processes that have the job, one runs it in each period. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { checkBoolean, checkFunction, checkKeys, checkWhole, shown } from '../../contract/check.ts'
 import type { Core } from '../../acquire/core.ts'
@@ -12,50 +12,55 @@ import { pause } from '../pause.ts'
 import { Cron } from './cron.ts'
 import { Job, type JobRun, type JobWork } from './job.ts'
 
-/** When a job runs, and what. */
+/** Options of `once`: what runs, and when. */
 export interface OnceOptions extends LockOptions {
   /** The period. It begins at whole multiples of itself since 1970. 1 000 to 31 622 400 000. Either this or `cron`. */
   readonly everyMs?: number
   /** Five fields of a crontab, or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. Either this or `everyMs`. */
   readonly cron?: string
   /**
-   * Where the clock of `cron` hangs, such as 'Europe/Berlin'. Default 'UTC'. A time that the clock shows twice counts
-   * the first time only, unless the hour is `*` or a step of it; one that is skipped comes as much later as the clock
+   * The time zone of `cron`, such as 'Europe/Berlin'. Default 'UTC'. A time that the clock shows twice counts the first
+   * time only, unless the hour is `*` or a step of it. A time that the clock skips runs later, by as much as the clock
    * is put forward.
    */
   readonly timeZone?: string
-  /** The work. Its promise ends the run. */
+  /** The work. The run ends when its promise settles. */
   readonly run: (work: JobWork) => unknown
-  /** Run a period again whose process died in the middle. Default false: at most once. */
+  /** If a process died in the middle of a period, run that period again. Default false: at most once. */
   readonly rerun?: boolean
-  /** Told what the work, or the store, threw, and of a clock that is wrong. Default: diagnostics only. */
+  /** Called with errors of the work and of the store, and if a clock is wrong. Default: diagnostics only. */
   readonly onError?: (error: unknown) => void
 }
 
-/** A scheduled job. It keeps the process alive until it is stopped. */
+/** A scheduled job. It keeps the process alive until you stop it. */
 export interface Once extends AsyncDisposable {
   readonly name: string
-  /** When it is due next, in milliseconds since 1970. */
+  /** When the job is due next, in milliseconds since 1970. */
   readonly nextMs: number
   /** The last run, by whichever process; null: none yet. */
   lastRun(): Promise<JobRun | null>
-  /** Takes it off the schedule, and waits for a run of this process that is under way, unless that run itself asks. */
+  /**
+   * Takes the job off the schedule, and waits for a run of this process that is under way, unless that run itself calls
+   * `stop`.
+   */
   stop(): Promise<void>
 }
 
 const EVERY_MS_MAX = 366 * 86_400_000
-/** The wall clock may be set: it is looked at this often. */
+/** Somebody may set the wall clock, so look at it this often. */
 const LOOK_MS = 60_000
-/** After a failure of the store it is asked again: first after this long, then twice that, up to the limit. */
+/**
+ * How long to wait before asking the store again after a failure; each further wait is twice as long, up to the limit.
+ */
 const RETRY_MS_MIN = 100
 const RETRY_MS_MAX = 10_000
 
 const STOPPED = new Error('the job was stopped')
 
-/** Which job the caller is a part of: one that stops itself must not wait for its own end. */
+/** The job that the caller runs inside of: a job that stops itself must not wait for its own end. */
 const inside = new AsyncLocalStorage<ScheduledOnce>()
 
-/** The beginning of the period that `ms` is in. */
+/** The beginning of the period that contains `ms`. */
 export function periodOf(everyMs: number, ms: number): number {
   return Math.floor(ms / everyMs) * everyMs
 }
@@ -66,7 +71,7 @@ export function checkEvery(everyMs: unknown): number {
 
 const KEYS: readonly string[] = ['everyMs', 'cron', 'timeZone', 'run', 'rerun', 'onError']
 
-/** What is the job's own, and what is its lock's. */
+/** Splits the options into those of the job and those of its lock. */
 export function splitOnce(options: OnceOptions): { readonly own: OnceOptions; readonly lock: LockOptions } {
   if (typeof options !== 'object' || options === null) {
     throw new UsageError(`once needs options with at least run, and everyMs or cron, given ${shown(options)}`)
@@ -85,14 +90,14 @@ export class ScheduledOnce implements Once {
   readonly #job: Job
   readonly #options: OnceOptions
   readonly #next: (ms: number) => number
-  /** Ends the wait for others when the job is stopped. */
+  /** Aborts the wait for others when the job is stopped. */
   readonly #stop = new AbortController()
   readonly #onClose = (): Promise<void> => this.stop()
   #nextMs: number
   #cancel: Cancel | null = null
   #running: Promise<void> | null = null
   #isAtWork = false
-  /** A period that began while this process still tried to run the one before. */
+  /** A period that began while this process was still trying to run the one before. */
   #dueMs: number | null = null
   #stopped = false
 
@@ -138,7 +143,7 @@ export class ScheduledOnce implements Once {
   #look(): void {
     const nowMs = this.#core.runtime.wallNow()
     const nextMs = this.#next(nowMs)
-    // The clock was put back: the time that was waited for is far off now.
+    // The clock was put back, so the time that we waited for is far off now.
     if (nextMs < this.#nextMs && nowMs < this.#nextMs) this.#nextMs = nextMs
     if (nowMs < this.#nextMs) {
       this.#arm()
@@ -147,9 +152,9 @@ export class ScheduledOnce implements Once {
     const dueMs = this.#nextMs
     this.#nextMs = nextMs
     if (this.#running === null) this.#begin(dueMs)
-    // The store is away or slow since the period before: that must not cost this one, too.
+    // The store has not answered, or was slow, since the period before: that must not cost this period, too.
     else if (!this.#isAtWork) this.#dueMs = dueMs
-    // Else the work takes longer than its period, and those that begin meanwhile are passed over.
+    // Otherwise the work takes longer than its period, and periods that begin meanwhile are skipped.
     this.#arm()
   }
 
@@ -163,7 +168,9 @@ export class ScheduledOnce implements Once {
     })
   }
 
-  /** Until the period has been run, by anybody, or is over. Never rejects: nobody awaits it. */
+  /**
+   * Tries until any process has run the period, or until the period is over. Never rejects, because nobody awaits it.
+   */
   async #run(dueMs: number): Promise<void> {
     const { runtime } = this.#core
     const untilMs = this.#next(dueMs)
@@ -226,7 +233,7 @@ function checkOnce(options: OnceOptions): OnceOptions {
   if ((everyMs === undefined) === (cron === undefined)) {
     throw new UsageError('once needs either everyMs or cron, and not both')
   }
-  if (timeZone !== undefined && cron === undefined) throw new UsageError('timeZone is for cron, and there is none')
+  if (timeZone !== undefined && cron === undefined) throw new UsageError('timeZone needs cron, and none is given')
   return options
 }
 

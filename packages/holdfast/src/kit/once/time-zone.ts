@@ -1,6 +1,6 @@
 /**
- * What clocks show in a time zone, by the zones that the JavaScript engine knows. Twice a year, in many zones, an hour
- * is shown twice or not at all.
+ * What clocks show in a time zone, by the zones that the JavaScript engine knows. Twice a year, in many zones, clocks
+ * show an hour twice or not at all.
  */
 import { shown } from '../../contract/check.ts'
 import { UsageError } from '../../contract/errors.ts'
@@ -15,7 +15,7 @@ export class TimeZone {
     this.#format = name === 'UTC' ? null : formatOf(name)
   }
 
-  /** What the clock shows at this instant, as milliseconds since 1970 as if it were UTC. */
+  /** What the clock shows at this instant, as milliseconds since 1970 as if the clock showed UTC. */
   localAt(ms: number): number {
     if (this.#format === null) return ms
     const wholeMs = Math.floor(ms / 1_000) * 1_000
@@ -26,8 +26,8 @@ export class TimeZone {
   }
 
   /**
-   * When the clock shows this. A time that is shown twice counts the first time only, unless `twice`. One that is never
-   * shown, because the clock is put forward over it, comes as much later as the clock is put forward: 2:30 at 3:30.
+   * The instants at which the clock shows this time. A time that the clock shows twice counts the first time only,
+   * unless `twice`. A time that the clock skips comes as much later as the clock is put forward: 2:30 comes at 3:30.
    */
   instantsOf(localMs: number, twice: boolean): readonly number[] {
     if (this.#format === null) return [localMs]

@@ -1,12 +1,15 @@
 /**
- * Requests of one turn of the event loop, sent as one. etcd pays for a request by its consensus round and its HTTP/2
- * stream, far more than for what is in it, and those who are answered together go on together: 256 tasks that each lock
- * a name of their own are served by four requests at a time. Nobody waits for company.
+ * Sends requests of one turn of the event loop as one. For etcd a request costs its consensus round and its HTTP/2
+ * stream, far more than what is in it. Callers that are answered together also go on together: 256 tasks that each lock
+ * a name of their own need four requests at a time. No request waits for company.
  */
 import { type EtcdClient, EtcdProtocolError, type TxnRequest, type TxnResponse } from '../../clients/etcd/index.ts'
 import { isRefused } from './leases.ts'
 
-/** etcd takes 128 operations in a transaction, and so many less in those inside as it has itself. */
+/**
+ * etcd takes 128 operations in a transaction. Of an inner transaction's limit the outer one's own operations are
+ * subtracted.
+ */
 const MEMBERS_MAX = 64
 
 interface Member {
@@ -30,10 +33,10 @@ export class Batches {
   }
 
   /**
-   * Carries out a transaction on the keys of one line, with others on other lines in the same step. Two of one line
-   * never share one: both would compare with what was there before either. A reader and a writer ask for an empty line
-   * in one turn; both would find it empty, and both would hold. And two places that are put in one step would have one
-   * number.
+   * Carries out a transaction on the keys of one line, with others on other lines in the same step. Two transactions of
+   * one line never share a step, because both would compare with the state before either. Schedule: a reader and a
+   * writer ask for an empty line in one turn; both would find it empty, and both would hold. Also, two places put in
+   * one step would have one number.
    */
   send(line: string, txn: TxnRequest, timeoutMs: number): Promise<TxnResponse> {
     return new Promise((resolve, reject) => {
@@ -43,7 +46,7 @@ export class Batches {
 
   #batchFor(line: string, timeoutMs: number): Batch {
     let batch = this.#open.at(-1)
-    // Only the last one is joined: what is asked for later is never sent earlier.
+    // Join only the last batch: a later request is never sent earlier.
     if (
       batch === undefined ||
       batch.timeoutMs !== timeoutMs ||
@@ -51,7 +54,7 @@ export class Batches {
       batch.lines.has(line)
     ) {
       batch = { timeoutMs, members: [], lines: new Set() }
-      // After all that follows from the last answer has run, and before anything new is read.
+      // After all code that follows from the last answer has run, and before anything new is read.
       if (this.#open.length === 0) process.nextTick(() => this.#sendAll())
       this.#open.push(batch)
     }
@@ -80,13 +83,13 @@ export class Batches {
           const answer = responses[i]?.txn
           if (answer === undefined)
             reject(new EtcdProtocolError('etcd: a transaction inside a transaction got no answer'))
-          // The inner one has no revision of its own.
+          // The inner transaction has no revision of its own.
           else resolve({ ...answer, header })
         }
       },
       reject: (error) => {
-        // One of them was refused, and with it all; nothing was carried out. Each asks for itself and is told its own
-        // reason.
+        // etcd refused one of them, and so the whole step; nothing was carried out. Send each by itself, so that each
+        // gets its own reason.
         if (isRefused(error)) for (const member of members) this.#sendOne(member, timeoutMs)
         else for (const { reject } of members) reject(error)
       },

@@ -1,4 +1,4 @@
-/** Taking places from those who hold them, by whoever breaks a line. */
+/** Breaks a line: takes places from their holders. */
 import { UnsupportedError } from '../../contract/errors.ts'
 import type { EtcdClient, KeyValue, RequestOp } from '../../clients/etcd/index.ts'
 import type { Keys } from './keys.ts'
@@ -7,7 +7,7 @@ import { brokenValue, readPlaceValue } from './place-value.ts'
 import { readRaise } from './raise.ts'
 import { splitLine } from './holders.ts'
 
-/** Forbids the renewal of the places granted now; with `now` they go at once. Answers how many. */
+/** Forbids the renewal of the places granted now; with `now` they go at once. Returns how many. */
 export async function breakLine(client: EtcdClient, keys: Keys, name: string, now: boolean): Promise<number> {
   const { start, end } = keys.line(name)
   const { responses } = await client.txn({
@@ -37,9 +37,9 @@ export async function breakKey(client: EtcdClient, name: string, key: Buffer, no
 }
 
 /**
- * A holder that is told waits for its own deadline, and the next is served after it. Another program's holder (`etcdctl
- * lock`, etcd's Go library) looks at nothing but its lease, which lives on: it would hold still when the next is
- * served.
+ * A holder of ours that hears of the break waits for its own deadline, and the next waiter is served after it. A holder
+ * of another program (`etcdctl lock`, etcd's Go library) looks only at its lease, which lives on: it would still hold
+ * when the next is served.
  */
 function checkHears(name: string, { value }: KeyValue): void {
   const { id, broken } = readPlaceValue(value)
@@ -61,8 +61,9 @@ async function removeNow(
 }
 
 /**
- * Puts the place on a lease that nobody renews. It keeps its create revision, so it stands where it stood, until that
- * lease lapses: one ttl from now, and its owner believes in it for less, counting from a heartbeat before now.
+ * Puts the place on a lease that nobody renews. The place keeps its create revision, so it stays where it is in the
+ * line until that lease lapses: one ttl from now. Its owner trusts it for less, because the owner counts from a
+ * heartbeat before now.
  */
 async function demote(
   client: EtcdClient,
@@ -70,7 +71,7 @@ async function demote(
   put: (place: Pick<KeyValue, 'key' | 'value' | 'lease'>) => readonly RequestOp[],
 ): Promise<boolean> {
   const value = readPlaceValue(kv.value)
-  // Broken before: it must not get another ttl.
+  // The place was broken before: it must not get another ttl.
   if (value.broken) return true
   const { key, modRevision } = kv
   const { id: lease } = await client.lease.grant({ ttlS: Math.ceil(value.ttlMs / 1_000) + 1 })

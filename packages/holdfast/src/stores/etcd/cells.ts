@@ -7,10 +7,10 @@ import { StoreError } from '../../contract/errors.ts'
 import type { EtcdClient, KeyValue } from '../../clients/etcd/index.ts'
 import type { Keys } from './keys.ts'
 
-/** How long a removed cell remembers who removed it, so that a repeated removal can be told that it had succeeded. */
+/** How long a removed cell remembers its last nonce, so that a repeated removal learns that it had succeeded. */
 const GRAVE_S = 600
 
-/** What stands in a cell's value. */
+/** The value of a cell's key. */
 interface Stored {
   readonly nonce: string
   /** null: removed. */
@@ -54,10 +54,10 @@ export class Cells {
       if (succeeded) return { view: asView(stored, header.revision), lease }
       const kv = responses[0]?.range?.kvs[0]
       const found = view(kv)
-      // Its own change, asked for again; or another version than the one that the change is for.
+      // Either its own change, repeated; or the cell has another version than the change is for.
       if (found.nonce === change.nonce || found.version !== change.version)
         return { view: found, lease: kv?.lease ?? 0n }
-      // Absent, as it should be, but with a grave there: that is what must not have changed.
+      // The cell is absent, as it should be, but its key remembers a removal: that key must not have changed.
       modRevision = kv?.modRevision ?? 0n
     }
   }
@@ -68,7 +68,7 @@ function view(kv: KeyValue | undefined): CellView {
   return asView(readStored(kv), kv.modRevision)
 }
 
-/** Another program may have written it. */
+/** Another program may have written the value. */
 function readStored({ key, value }: KeyValue): Stored {
   try {
     const stored = JSON.parse(Buffer.from(value).toString()) as Stored

@@ -115,7 +115,7 @@ export class EtcdDriver implements EtcdStore {
     }
     const place = await this.#entering.enter(entry, isTry)
     if (wait || isTry || place === null || isGranted(entry, place)) return place
-    // Somebody came between the look and the entering.
+    // Somebody entered between the look and our enter.
     await this.leave(entry)
     return null
   }
@@ -142,7 +142,7 @@ export class EtcdDriver implements EtcdStore {
   async leave(entry: Entry, afterMs = 0): Promise<void> {
     const standing = this.#ownPlaces.remove(entry.id)
     this.#wakeups.drop(entry.id)
-    // An id that was never answered for may be on its way still: asked for again, it is refused here.
+    // An id without an answer may still be on its way. If it is asked for again, this driver refuses it.
     if (standing === undefined || standing.token === 0n) this.#tombstones.add(entry, this.#runtime.now(), true)
     if (standing === undefined) return leaveById(this.#client, this.#keys, entry, afterMs)
     this.#leases.release(standing)
@@ -153,7 +153,7 @@ export class EtcdDriver implements EtcdStore {
         this.#ownPlaces.gone(standing)
       }
     } catch (error) {
-      // Nobody knows whether it still stands; what keeps its lease alive must not keep it.
+      // Nobody knows whether the place still stands. Other places that keep its lease alive must not keep it.
       this.#leases.retire(standing.lease)
       throw error
     }
@@ -179,7 +179,7 @@ export class EtcdDriver implements EtcdStore {
     const token = storeToken(held)
     const standing = this.#ownPlaces.of(held.name).find((place) => place.token === token)
     if (standing !== undefined) return guardOf(held, standing.slot.key)
-    throw new LockLostError(`lock ${JSON.stringify(held.name)} is not held here with token ${held.token}`, {
+    throw new LockLostError(`lock ${JSON.stringify(held.name)} is not held in this process with token ${held.token}`, {
       line: held.name,
     })
   }
@@ -193,7 +193,7 @@ export class EtcdDriver implements EtcdStore {
     return this.#wakeups.observe(this.#keys.line(line), wake)
   }
 
-  /** What this layout has no room for is refused before anything is asked of the store. */
+  /** Refuses what this layout can't do before anything is asked of the store. */
   #check({ line, capacity }: Entry): void {
     if (this.traits.counting) return
     this.#keys.line(line)

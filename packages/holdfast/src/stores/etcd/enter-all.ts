@@ -1,4 +1,4 @@
-/** Several lines in one transaction: a place in each of them, granted, or in none. */
+/** Several lines in one transaction: a granted place in each of them, or in none. */
 import type { Runtime } from '../../contract/runtime.ts'
 import { type Entry, isGranted, type Place } from '../../contract/driver.ts'
 import type { Compare, EtcdClient, RequestOp } from '../../clients/etcd/index.ts'
@@ -23,7 +23,7 @@ export interface EnterAllConfig {
 const LINES_MAX = 64
 const TRIES_MAX = 4
 
-/** What a look at all lines said: the weight in front in each, as of one revision. */
+/** What a look at all lines said: the weight ahead in each, as of one revision. */
 interface Survey {
   readonly ahead: readonly number[]
   readonly revision: bigint
@@ -43,7 +43,8 @@ export class EnterAll {
       const places = await this.#askAgain(entries)
       if (places !== 'never entered') return places
     }
-    // First as if nobody were in any of them; then, if somebody is, on the condition that nobody comes after the look.
+    // First try as if all lines were empty. If one is not, look, and enter on the condition that nobody comes after the
+    // look.
     let survey: Survey | null = null
     const ops = entries.flatMap((entry) => this.#parts.look.roomOps(entry))
     if (ops.length > OPS_PER_TXN) return null
@@ -57,7 +58,7 @@ export class EnterAll {
     return null
   }
 
-  /** An earlier request with these ids got no answer, or its answer no reader. */
+  /** An earlier request with these ids got no answer, or nobody read its answer. */
   async #askAgain(entries: readonly Entry[]): Promise<Place[] | null | 'never entered'> {
     const answers = await this.#parts.touching.touch(entries)
     const places = answers.filter((place) => place !== null)
@@ -101,13 +102,13 @@ export class EnterAll {
       }
       this.#forget(all)
       if (!isLeaseGone(error)) throw error
-      // It does not say which.
+      // etcd does not say which lease.
       for (const lease of byTtl.values()) leases.lapsed(lease)
       return 'lease gone'
     }
   }
 
-  /** null: one of them has no room. */
+  /** null: one of the lines has no room. */
   async #survey(entries: readonly Entry[], ops: readonly RequestOp[]): Promise<Survey | null> {
     const { client, look } = this.#parts
     const { responses, header } = await client.txn({ success: ops })
@@ -127,7 +128,7 @@ export class EnterAll {
   }
 }
 
-/** Nobody is in the line; or whoever is was there at the look, since when some may have gone. */
+/** The condition: the line is empty; or everybody in it was there at the look (some may have gone since). */
 function condition({ slot: { line, key } }: OwnPlace, survey: Survey | null): Compare[] {
   if (survey === null) return [absent(line.start, line.end)]
   const modRevision = survey.revision + 1n

@@ -1,4 +1,4 @@
-/** Entering a line: a key of one's own in its range, on a lease that lives. */
+/** Enters a line: puts a key into its range, on a lease that lives. */
 import type { Runtime } from '../../contract/runtime.ts'
 import { StoreError } from '../../contract/errors.ts'
 import { type Entry, type Instant, isGranted, type Place } from '../../contract/driver.ts'
@@ -34,7 +34,9 @@ export class Entering {
     this.#parts = parts
   }
 
-  /** @param alone only if nobody stands there: else nothing is left behind. */
+  /**
+   * @param alone enter only if the line is empty: else leave no trace.
+   */
   async enter(entry: Entry, alone: boolean): Promise<Place | null> {
     const { runtime, leases, ownPlaces, look, touching } = this.#parts
     const value = placeValue(entry, runtime.wallNow())
@@ -42,8 +44,8 @@ export class Entering {
     for (let isLeaseNew = false; ; ) {
       const lease = leases.ready(entry.ttlMs) ?? (await leases.fresh(entry.ttlMs))
       if (this.isDead(entry.id)) return null
-      // Counted from before this request: were it taken from a keep-alive sent after the place was made, a place that
-      // was broken in between would be believed in for longer than it stands.
+      // Counted from before this request. If it were counted from a keep-alive sent after the place was made, the owner
+      // would trust a place that was broken in between for longer than it stands.
       const { since } = lease
       const standing = ownPlaces.add(entry, lease)
       this.#parts.holdWakeups.begin()
@@ -82,7 +84,7 @@ export class Entering {
     return look.rooms([entry], responses)[0] !== null
   }
 
-  /** It was given up before it was answered for: a late request must not bring it back. */
+  /** True: the place was given up before it got an answer. A late request must not bring it back. */
   isDead(id: string): boolean {
     const { tombstones, runtime } = this.#parts
     return tombstones.find(id, runtime.now()) === true

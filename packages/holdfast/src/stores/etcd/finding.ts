@@ -1,4 +1,6 @@
-/** Finding places by their ids, for those that this process has not entered itself: the id stands in the value. */
+/**
+ * Finds places by their ids, for places that this process has not entered itself: the id is in the value of the key.
+ */
 import type { Entry } from '../../contract/driver.ts'
 import type { EtcdClient, KeyValue } from '../../clients/etcd/index.ts'
 import type { Keys } from './keys.ts'
@@ -12,7 +14,7 @@ export interface FoundPlace {
 /** Lines in one transaction; etcd takes 128 operations. */
 const LINES_PER_TXN = 32
 
-/** For each entry the place that belongs to its id, if there is one. Each line is read once, whole. */
+/** For each entry the place with its id, if there is one. Each line is read once, as a whole. */
 export async function findPlaces(
   client: EtcdClient,
   keys: Keys,

@@ -1,17 +1,20 @@
 /**
- * The keys of the mutex in etcd's own Go library, as `etcdctl lock NAME` uses it: a place is any key under `NAME/`, the
- * oldest holds. Lines in this layout are shared with such programs; they have capacity 1, and names are taken as they
- * are.
+ * The keys of the mutex in etcd's own Go library, as `etcdctl lock NAME` uses it: a place is any key under `NAME/`, and
+ * the oldest holds. Lines in this layout are shared with such programs; they have capacity 1, and names are used as
+ * they are.
  */
 import { UnsupportedError, UsageError } from '../../contract/errors.ts'
 import type { Entry } from '../../contract/driver.ts'
 import { after, isOwn, type KeyRange, type Keys, LineLayout, type LineKeys, type PlaceKey } from './keys.ts'
 
 export class GoLayout implements Keys {
-  /** None: it would stay for good, and a lock whose name is the first part of its key would wait for it for ever. */
+  /**
+   * No bell: its key would stay for good, and a lock whose name is the first part of that key would wait for it for
+   * ever.
+   */
   readonly bell = null
   readonly #prefix: string
-  /** Cells have no counterpart elsewhere: they stay under the prefix. */
+  /** Other programs have no cells, so cells stay under the prefix. */
   readonly #own: LineLayout
 
   constructor(prefix: string) {
@@ -21,7 +24,7 @@ export class GoLayout implements Keys {
 
   line(name: string): LineKeys {
     const head = `${name}/`
-    // Whatever stands under the name is a place, and what Holdfast keeps there stays.
+    // Every key under the name counts as a place, and keys that Holdfast keeps there stay.
     if (`${this.#prefix}/`.startsWith(head) || isOwn(this.#prefix, name)) {
       throw new UsageError(
         `etcd: in the go layout no lock can be named ${JSON.stringify(name)}, since Holdfast's own keys stand under ` +
@@ -33,7 +36,7 @@ export class GoLayout implements Keys {
     return { head, start, end: after(start) }
   }
 
-  /** Nobody weighs more than another there. */
+  /** In this layout no place is heavier than another. */
   raised(name: string): Buffer {
     return this.#own.raised(name)
   }

@@ -11,13 +11,13 @@ import type { Compare } from '../../clients/etcd/index.ts'
 export interface EtcdGuard {
   /** The key of the place. */
   readonly key: Uint8Array
-  /** Its create revision: another client's compare would be `create(key) = createRevision`. */
+  /** Its create revision, for another client's compare: `create(key) = createRevision`. */
   readonly createRevision: bigint
   /** The same as a compare of Holdfast's own client. */
   readonly compare: Compare
 }
 
-/** The etcd driver, with what only etcd can give. */
+/** The etcd driver, with the guard that only etcd offers. */
 export interface EtcdStore extends Driver {
   /**
    * The guard of a hold. Take the lock with `fairness: 'strict'`: callers that share a place share its key, so the
@@ -28,7 +28,8 @@ export interface EtcdStore extends Driver {
 
 /** The store's own number of the hold's place. */
 export function storeToken(held: { readonly name: string; readonly token: bigint }): bigint {
-  // The first holder of a shared place has the round number, too; its place may be handed on while it is paused.
+  // The token of a shared place's first holder looks the same, but its place may be handed on while that holder is
+  // paused.
   const { credential } = held as { readonly credential?: { readonly alone: boolean } }
   if (held.token % ISSUES_PER_PLACE !== 0n || credential?.alone === false) {
     throw new UsageError(

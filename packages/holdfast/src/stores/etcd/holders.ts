@@ -14,7 +14,7 @@ export interface Split {
   readonly waiters: readonly Found[]
 }
 
-/** Keys that are none of ours are passed over. */
+/** Skips keys that are not ours. */
 export function splitLine(keys: Keys, kvs: readonly KeyValue[], raise: Raise | null): Split {
   const found: Found[] = []
   for (const kv of kvs) {
@@ -29,7 +29,7 @@ export function splitLine(keys: Keys, kvs: readonly KeyValue[], raise: Raise | n
   return { capacity, holders: shown.slice(0, count), waiters: shown.slice(count) }
 }
 
-/** By how much the raised place is heavier for one that was not granted beside it. */
+/** How much heavier the raised place is for a place that was not granted beside it. */
 function extra({ createRevision }: KeyValue, raised: Found | undefined, raise: Raise | null): number {
   if (raised === undefined || raise === null || createRevision <= (raise.beside ?? raise.revision)) return 0
   return raise.weight - raised.weight

@@ -13,8 +13,8 @@ export type { EtcdGuard, EtcdStore } from './guard.ts'
 export type { EtcdLayout, EtcdOptions } from './options.ts'
 
 /**
- * Connects to an etcd cluster, and asks it for its shortest lease: that depends on its election timeout. Warns
- * (`HF_ETCD_LEASES`) of a version that may end leases which were renewed.
+ * Connects to an etcd cluster, and asks for its shortest lease, which depends on its election timeout. Warns
+ * (`HF_ETCD_LEASES`) if this version may end leases that were renewed.
  * @param given a URL such as `etcd://h1:2379,h2:2379`, or options.
  */
 export async function etcd(given: string | URL | EtcdOptions): Promise<EtcdStore> {

@@ -1,6 +1,7 @@
 /**
- * The fixed-key recipe as a driver: the lock is one key, and who creates it holds it (`IF create_revision = 0 THEN
- * put`). One key in all and nobody in line: good for tries. Who waits asks again and again, and nobody is first.
+ * The fixed-key recipe as a driver: the lock is one key, and whoever creates it holds the lock (`IF create_revision = 0
+ * THEN put`). There is one key and no queue, which is good for tries. A waiter asks again and again, and nobody is
+ * first.
  */
 import { UnsupportedError } from '../../contract/errors.ts'
 import type { Runtime } from '../../contract/runtime.ts'
@@ -23,7 +24,7 @@ const KEYS_PER_TXN = 128
 export interface KeyDriverConfig {
   readonly client: EtcdClient
   readonly prefix: string
-  /** Where cells stand: the same as in the other layouts. */
+  /** The keys of cells: the same as in the other layouts. */
   readonly keys: Keys
   readonly timeoutMs: number
   readonly ttlMsMin: number
@@ -34,9 +35,9 @@ export interface KeyDriverConfig {
 interface Holding {
   readonly entry: Entry
   readonly keyText: string
-  /** The lease that it was, or would be, put on. */
+  /** The lease on which the key was put, or may have been. */
   lease: Lease
-  /** An answer has told that it stands there. */
+  /** An answer has confirmed that the key is there. */
   isKnown: boolean
 }
 
@@ -113,9 +114,9 @@ export class KeyDriver implements EtcdStore {
     const strangers = entries.filter(({ id }) => this.#holdings.get(id)?.isKnown !== true)
     for (const [i, kv] of (await this.#look(strangers)).entries()) this.#meet(strangers[i] as Entry, kv)
     const held = entries.map(({ id }) => this.#holdings.get(id))
-    // The keep-alives are sent before the look, as in the line layout.
+    // Send the keep-alives before the look, as in the line layout.
     const renewals = this.#leases.heartbeat(held.filter((holding) => holding !== undefined))
-    // A lease with a doubt on it is called by the roll at every heartbeat, to find what nobody wants.
+    // On a lease with a doubtful request, every heartbeat calls the roll, to find a key that nobody wants.
     const rolls = [...renewals.keys()].filter(({ retired }) => retired)
     const [kvs] = await Promise.all([
       this.#look(entries),
@@ -125,7 +126,7 @@ export class KeyDriver implements EtcdStore {
     for (const [i, entry] of entries.entries()) {
       const [kv, holding] = [kvs[i], held[i]]
       const since = holding && (await renewals.get(holding.lease))
-      // On another lease it was broken: it weighs until that one lapses, and nobody renews it.
+      // If the key is on another lease, it was broken: it counts until that lease lapses, and nobody renews it.
       if (since === undefined || kv === undefined || idOf(kv) !== entry.id || kv.lease !== holding?.lease.id) {
         this.#drop(entry.id)
         places.push(null)
@@ -137,11 +138,11 @@ export class KeyDriver implements EtcdStore {
   async leave(entry: Entry): Promise<void> {
     const key = this.#key(entry.line)
     const holding = this.#drop(entry.id)
-    // An id that was never answered for may be on its way still: asked for again, it is refused here.
+    // An id without an answer may still be on its way. If it is asked for again, this driver refuses it.
     if (holding?.isKnown !== true) this.#tombstones.add(entry, this.#runtime.now(), true)
     try {
-      // The value holds the id: another's key is never removed, also when its create revision was never told. Nor is
-      // one that was broken, whose value says so: it weighs until its lease has run out.
+      // The value holds the id, so this never removes another holder's key, even if the create revision was never told.
+      // It does not remove a broken key either, whose value says so: that counts until its lease has run out.
       await this.#client.txn({
         compare: [{ target: 'value', result: '=', key, value: valueOf(entry) }],
         success: [{ deleteRange: { key } }],
@@ -187,7 +188,9 @@ export class KeyDriver implements EtcdStore {
     return this.#closing
   }
 
-  /** One object for an id, however often it is asked for: its last release must end its doubt on every lease. */
+  /**
+   * One object for an id, however often it is asked for: its last release must end the doubt about it on every lease.
+   */
   #hang(entry: Entry, lease: Lease): Holding {
     const holding = this.#holdings.get(entry.id) ?? this.#insert(entry, lease)
     holding.lease = lease
@@ -196,13 +199,13 @@ export class KeyDriver implements EtcdStore {
   }
 
   /**
-   * Takes up a place that an earlier request made, on whatever lease that was: its answer was lost, or another thread
-   * asked. Were it dropped instead, it would block its lock for as long as other holds keep that lease alive. False: it
-   * is another's.
+   * Takes up a key that an earlier request made, on whatever lease: the answer was lost, or another thread had asked.
+   * Otherwise the key would block its lock for as long as other holds keep that lease alive. False: the key belongs to
+   * another holder.
    */
   #meet(entry: Entry, kv: KeyValue | undefined): boolean {
     if (kv === undefined || idOf(kv) !== entry.id) return false
-    // Broken: to renew the lease that it stands on now would revive it.
+    // The key is broken: renewing its present lease would revive it.
     if (kv.lease === 0n || readPlaceValue(kv.value).broken) return false
     this.#hang(entry, this.#leases.adopt(kv.lease, entry.ttlMs)).isKnown = true
     return true
@@ -251,7 +254,7 @@ export class KeyDriver implements EtcdStore {
   }
 }
 
-/** Made of the entry alone, so that it can be compared by whoever knows the entry. */
+/** Made of the entry alone, so that whoever knows the entry can compare the value. */
 function valueOf({ id, ttlMs, data }: Entry): Buffer {
   return Buffer.from(`{"id":"${id}","ttlMs":${ttlMs},"data":${data}}`)
 }

@@ -1,14 +1,14 @@
 /**
- * Where things stand in etcd's key space:
+ * Holdfast's keys in etcd:
  *
- *     <prefix>/line/<name>/<capacity>/<weight>/<slot>  a place, on its process's lease; whose it is stands in the value
+ *     <prefix>/line/<name>/<capacity>/<weight>/<slot>  a place, on its process's lease; its value names the owner
  *     <prefix>/raised/<name>                           which of its places is heavier than its key says, and for whom
  *     <prefix>/cell/<name>                             a cell
  *     <prefix>/key/<name>                              a lock of the fixed-key recipe
  *     <prefix>/bell                                    the name of the line that was broken last
  *
- * Weight and capacity stand in the key, so that a look needs no values. In names `/`, `%` and control characters are
- * percent-encoded: no name's keys lie within those of another, and a part of a name is a part of its key.
+ * Weight and capacity are part of the key, so that a look needs no values. In names `/`, `%` and control characters are
+ * percent-encoded: no name's keys lie within those of another, and a prefix of a name is a prefix of its key.
  */
 import { checkText } from '../../contract/check.ts'
 import { StoreError, UsageError } from '../../contract/errors.ts'
@@ -16,12 +16,12 @@ import type { Entry } from '../../contract/driver.ts'
 
 const KINDS = ['line', 'raised', 'cell', 'key', 'bell']
 
-/** What a place's key says. */
+/** What the key of a place says. */
 export interface PlaceKey {
   readonly name: string
   readonly capacity: number
   readonly weight: number
-  /** Made of the id of the first place that had this key. */
+  /** Made from the id of the first place that had this key. */
   readonly slot: string
 }
 
@@ -39,17 +39,17 @@ export interface LineKeys extends KeyRange {
 // '0' is the character after '/': a range up to it holds every key that begins with what stands before.
 const AFTER_SLASH = '0'
 
-/** How lines are laid out in keys: Holdfast's own way, or one that is shared with other programs. */
+/** How lines are laid out in keys: Holdfast's own way, or a layout that is shared with other programs. */
 export interface Keys {
-  /** null: this layout has none. */
+  /** null: this layout has no bell. */
   readonly bell: Buffer | null
   line(name: string): LineKeys
-  /** Where it stands that a place of this line has become heavier. */
+  /** The key that says which place of this line is raised. */
   raised(name: string): Buffer
-  /** The same of all lines whose names begin so. */
+  /** The same keys of all lines whose names begin with the prefix. */
   raisedLines(prefix: string): KeyRange
   cell(name: string): Buffer
-  /** All lines whose names begin so. */
+  /** All lines whose names begin with the prefix. */
   lines(prefix: string): KeyRange
   /** What a key in a line says; null: it is no place. */
   read(key: Uint8Array): PlaceKey | null
@@ -57,7 +57,7 @@ export interface Keys {
   place(line: LineKeys, share: Share): string
   /** The weight of a place in a line, from its key. */
   weight(key: string): number
-  /** Keys of the line outside of these bounds have another capacity; null: there is only one. */
+  /** Keys of the line outside of these bounds have another capacity; null: there is only one capacity. */
   capacityBounds(line: LineKeys, capacity: number): KeyRange | null
 }
 
@@ -132,18 +132,18 @@ export class LineLayout implements Keys {
 export function checkPrefix(prefix: unknown): string {
   const text = checkText('prefix', prefix, 128)
   if (text === '') throw new UsageError('prefix must be 1 to 128 bytes, given ""')
-  // Prefix "a" has its lines in a/line/…: a prefix "a/line" would write into them.
+  // Prefix "a" has its lines in a/line/…, so a prefix "a/line" would write into them.
   const bad = text.split('/').find((part) => KINDS.includes(part))
   if (bad !== undefined) throw new UsageError(`prefix must not have a part named ${bad}, given ${JSON.stringify(text)}`)
   return text
 }
 
-/** Whether a key, or what it begins with, is among those that Holdfast keeps under this prefix. */
+/** Whether a key, or the beginning of a key, is among those that Holdfast keeps under this prefix. */
 export function isOwn(prefix: string, key: string): boolean {
   return KINDS.some((kind) => `${key}/`.startsWith(`${prefix}/${kind}/`))
 }
 
-/** The first key past all that begin with these bytes. */
+/** The first key after all that begin with these bytes. */
 export function after(start: Buffer): Buffer {
   const end = Buffer.from(start)
   // A UTF-8 byte is never 0xff.

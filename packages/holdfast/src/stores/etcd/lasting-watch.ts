@@ -13,7 +13,7 @@ export class LastingWatch {
   #timer: NodeJS.Timeout | undefined
   #closed = false
 
-  /** `onChange` is called without events when some may have been missed. */
+  /** Calls `onChange` without events if some may have been missed. */
   constructor(
     client: EtcdClient,
     key: Buffer,
@@ -26,7 +26,7 @@ export class LastingWatch {
     this.#onChange = onChange
   }
 
-  /** In force once fulfilled. */
+  /** Fulfilled when the watch is in force. */
   async open(): Promise<void> {
     const options = this.#rangeEnd === undefined ? {} : { rangeEnd: this.#rangeEnd }
     const watcher = await this.#client.watch(this.#key, options, {
@@ -41,7 +41,7 @@ export class LastingWatch {
     if (this.#closed) watcher.cancel()
   }
 
-  /** The same without waiting, however often it takes. */
+  /** The same without waiting, however many tries it takes. */
   openSoon(): void {
     this.open().then(
       () => this.#onChange([]),

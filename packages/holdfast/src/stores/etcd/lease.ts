@@ -1,12 +1,12 @@
-/** One etcd lease of this process: since when its ttl counts, and which places hang on it. */
+/** One etcd lease of this process: since when its ttl counts, and which places are on it. */
 import type { Entry, Instant } from '../../contract/driver.ts'
 
-/** What hangs on a lease. */
+/** A place on a lease. */
 export interface Hanging {
   readonly entry: Entry
 }
 
-/** Which keys hung on the lease, as of one answer. */
+/** Which keys were on the lease, as of one answer. */
 export interface RollCall {
   readonly sentMonoMs: number
   readonly keys: Promise<ReadonlySet<string>>
@@ -14,26 +14,27 @@ export interface RollCall {
 
 export class Lease {
   readonly id: bigint
-  /** What etcd granted: at least what was asked for. */
+  /** The ttl that etcd granted: at least what was asked for. */
   readonly ttlMs: number
-  /** Granted to this process, not found on a place that another one entered. */
+  /** True: granted to this process. False: found on a place that another process entered. */
   readonly own: boolean
-  /** Before the sending of the last keep-alive that was answered: etcd counts the ttl from later than this. */
+  /** The instant before the last answered keep-alive was sent: etcd counts the ttl from later than this. */
   since: Instant
   /** etcd has said that there is no such lease: its places are gone. */
   gone = false
   /**
-   * Takes no new places: a request for one of its places got no answer, so a place that nobody wants may stand on it.
+   * True: it takes no new places. A request for one of its places got no answer, so a place that nobody wants may be on
+   * it.
    */
   retired = false
-  /** What hangs on it, or may, for those here who want it. */
+  /** The places on it, or those that may be on it, that this process wants. */
   readonly places: Set<Hanging> = new Set()
-  /** The keep-alives sent and not answered, oldest first. */
+  /** The keep-alives that were sent and have no answer yet, oldest first. */
   asks: Instant[] = []
-  /** Settles when the one that is awaited is answered. */
+  /** Settles with the answer to the renewal that callers await. */
   renewal: Promise<Instant> | null = null
   rollCall: RollCall | null = null
-  /** Keys on the lease that were nobody's at the last roll call. */
+  /** Keys on the lease that belonged to nobody at the last roll call. */
   strays: ReadonlySet<string> = new Set()
 
   constructor(id: bigint, ttlMs: number, since: Instant, own: boolean) {

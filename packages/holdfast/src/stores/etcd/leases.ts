@@ -1,6 +1,6 @@
 /**
- * The leases of this process: one for all places of a ttl, kept alive on one stream.
- * Renewal is asked for by whoever needs it (a heartbeat, an enter); without anybody asking, a lease lapses.
+ * The leases of this process: one for all places of a ttl, kept alive on one stream. A heartbeat or an enter asks for
+ * the renewal it needs; if nobody asks, a lease lapses.
  */
 import type { Runtime } from '../../contract/runtime.ts'
 import { instant } from '../../contract/validity.ts'
@@ -16,13 +16,14 @@ import {
 import { within } from '../shared/deadline.ts'
 import { type Hanging, Lease } from './lease.ts'
 
-// Shares of the ttl. Core sends heartbeats at a third; what is nearly as old is renewed then, what is younger is not.
+// Shares of the ttl. Core sends heartbeats at a third. Leases nearly as old as that are renewed then, younger ones are
+// not.
 const REFRESH = 0.1
 const STALE = 0.25
 const ROLL_CALL_FRESH_MS = 1_000
 const NOT_FOUND = 5
 
-/** Whether a key that hangs on a lease of this process is that of a place that somebody here wants. */
+/** Whether a key on a lease of this process belongs to a place that somebody here wants. */
 export interface Wanted {
   wants(key: string, lease: Lease): boolean
 }
@@ -33,7 +34,7 @@ export class Leases {
   readonly #timeoutMs: number
   readonly #wanted: Wanted
   readonly #keepAlive: KeepAlive
-  /** By whole seconds asked for. */
+  /** By the whole seconds that were asked for. */
   readonly #current = new Map<number, Lease>()
   readonly #granting = new Map<number, Promise<Lease>>()
   readonly #byId = new Map<bigint, Lease>()
@@ -46,7 +47,7 @@ export class Leases {
     this.#wanted = wanted
     this.#keepAlive = client.keepAlive({
       onReply: (reply) => this.#onReply(reply),
-      // Broken streams are replaced and the question asked again; only a refusal ends it before its time.
+      // Broken streams are replaced and the question asked again; only a refusal ends a question before its time.
       onTrouble: (error) => {
         if (!(error instanceof EtcdError)) return
         for (const { reject } of [...this.#waiting.values()]) reject(error)
@@ -54,20 +55,20 @@ export class Leases {
     })
   }
 
-  /** A lease that new places may hang on, if there is one that was renewed lately. */
+  /** A lease for new places, if one was renewed lately. */
   ready(ttlMs: number): Lease | null {
     const lease = this.#current.get(toSeconds(ttlMs))
     if (lease === undefined) return null
     const ageMs = this.#ageMs(lease)
     if (ageMs >= ttlMs * STALE) return null
     if (ageMs >= ttlMs * REFRESH && lease.renewal === null) {
-      // In the background. If it fails the lease gets stale, and then whoever needs it asks, and waits.
+      // In the background. If this fails, the lease gets stale, and the next caller that needs it asks and waits.
       this.renew(lease).then(undefined, nobodyWaits)
     }
     return lease
   }
 
-  /** The same, and if there is none: the old one renewed, or a new one. */
+  /** A lease for new places; if none is fresh, the old one renewed, or a new one. */
   async fresh(ttlMs: number): Promise<Lease> {
     const lease = this.#current.get(toSeconds(ttlMs))
     if (lease !== undefined && this.#ageMs(lease) < lease.ttlMs) {
@@ -77,14 +78,14 @@ export class Leases {
     return this.#grant(toSeconds(ttlMs))
   }
 
-  /** One that new places may hang on, whatever that takes. */
+  /** A lease for new places, whatever that takes. */
   async current(ttlMs: number): Promise<Lease> {
     return this.ready(ttlMs) ?? (await this.fresh(ttlMs))
   }
 
   /**
-   * A lease of its own for one place. Unless somebody touches the place it lapses; it is not revoked, also when this
-   * closes.
+   * A lease of its own for one place. Unless somebody touches the place, the lease lapses. It is not revoked, even when
+   * this object closes.
    */
   async apart(ttlMs: number): Promise<Lease> {
     const since = instant(this.#runtime)
@@ -94,51 +95,52 @@ export class Leases {
     return lease
   }
 
-  /** One more ttl. Sends the keep-alive at once unless one is under way; answers from when the ttl counts. */
+  /**
+   * Renews by one more ttl. Sends the keep-alive at once unless one is under way. Resolves with the instant from which
+   * the ttl counts.
+   */
   renew(lease: Lease): Promise<Instant> {
     lease.renewal ??= this.#ask(lease)
     return lease.renewal
   }
 
-  /**
-   * A heartbeat's part in it: the leases of these places, each with the instant from which its ttl counts. Sent at
-   * once.
-   */
+  /** Renews the leases of these places, and returns for each the instant from which its ttl counts. Sends at once. */
   heartbeat(places: Iterable<{ readonly lease: Lease; readonly entry: Entry }>): Map<Lease, Promise<Instant>> {
     const renewals = new Map<Lease, Promise<Instant>>()
     for (const { lease, entry } of places) {
       if (renewals.has(lease)) continue
       const isStale = this.#ageMs(lease) >= entry.ttlMs * STALE
       const renewal = isStale ? this.renew(lease) : Promise.resolve(lease.since)
-      // The caller awaits it after its look; until then a rejection is not unheard of.
+      // The caller awaits this after its look. Until then a rejection must not count as unhandled.
       renewal.then(undefined, nobodyWaits)
       renewals.set(lease, renewal)
     }
     return renewals
   }
 
-  /** A lease that another process, or thread, was granted: its places are to be kept alive from here. */
+  /** A lease that was granted to another process, or thread: from now on it is kept alive from here. */
   adopt(id: bigint, ttlMs: number): Lease {
     const known = this.#byId.get(id)
     if (known !== undefined) return known
     const now = instant(this.#runtime)
-    // Nobody has told how old it is, so it is taken to be too old.
+    // Nobody knows how old the lease is, so assume that it is too old.
     const since = { monoMs: now.monoMs - ttlMs, wallMs: now.wallMs - ttlMs }
     const lease = new Lease(id, ttlMs, since, false)
     this.#byId.set(id, lease)
     return lease
   }
 
-  /** etcd doesn't know it any more. */
+  /** etcd says that the lease is gone. */
   lapsed(lease: Lease): void {
     lease.gone = true
     this.#forget(lease)
   }
 
   /**
-   * A request for one of its places got no answer. It may be carried out later, when nobody remembers it; on a lease
-   * that others keep alive such a ghost would block its line for as long as they live. So no new places hang on it, the
-   * ones it has keep calling the roll, and when they have gone it is revoked: etcd then refuses what comes late.
+   * A request for one of its places got no answer. The request may be carried out later, when nobody remembers it. On a
+   * lease that others keep alive, such a ghost would block its line for as long as they live. So the lease takes no new
+   * places, the places it has keep calling the roll, and when they have gone it is revoked: etcd then refuses late
+   * requests.
    */
   retire(lease: Lease): void {
     lease.retired = true
@@ -146,15 +148,15 @@ export class Leases {
     this.#endIfEmpty(lease)
   }
 
-  /** The place is no longer kept. */
+  /** The place is not kept any more. */
   release(place: Hanging): void {
-    // An enter that was asked twice may have hung it on either of two leases.
+    // An enter that was asked twice may have put the place on either of two leases.
     for (const lease of this.#byId.values()) {
       if (lease.places.delete(place)) this.#endIfEmpty(lease)
     }
   }
 
-  /** Which keys hang on the lease: one request for any number of places. */
+  /** Which keys are on the lease: one request for any number of places. */
   rollCall(lease: Lease, after: Instant): Promise<ReadonlySet<string>> {
     const last = lease.rollCall
     const now = this.#runtime.now()
@@ -164,10 +166,10 @@ export class Leases {
     return keys
   }
 
-  /** Ends all leases of its own: what hangs on them goes at once, not after a ttl. */
+  /** Ends all leases of its own, so that their places go at once and not after a ttl. */
   async close(): Promise<void> {
     this.#keepAlive.close()
-    // What is to outlive its process is not taken away: it lapses.
+    // A place that must outlive its process is not removed: it lapses.
     const own = [...this.#byId.values()].filter((lease) => lease.own && !lease.gone && !hasOutliving(lease))
     this.#byId.clear()
     this.#current.clear()
@@ -195,7 +197,7 @@ export class Leases {
     const former = this.#current.get(seconds)
     this.#byId.set(id, lease)
     this.#current.set(seconds, lease)
-    // Its places are still kept alive, if it lives; it takes no more of them.
+    // The former lease is still kept alive for its places, if it lives; it takes no new ones.
     if (former !== undefined) this.retire(former)
     return lease
   }
@@ -207,11 +209,11 @@ export class Leases {
       this.#waiting.set(lease, { resolve, reject })
     })
     lease.asks.push(instant(this.#runtime))
-    // So soon another member is asked, while the lease still has most of its time.
+    // After so short a time another member is asked, while the lease still has most of its time.
     this.#keepAlive.send(lease.id, Math.min(2_000, Math.max(500, lease.ttlMs / 4)))
     try {
-      // In the background: a hold must not keep its process alive; whoever waits for a lock has a timer of core's that
-      // does.
+      // In the background, because a hold must not keep its process alive. A caller that waits for a lock has a timer
+      // of core's that does.
       return await within(answer, performance.now() + timeoutMs, late, true)
     } finally {
       this.#waiting.delete(lease)
@@ -224,7 +226,7 @@ export class Leases {
     if (lease === undefined) return
     if (reply.ttlS === 0) this.lapsed(lease)
     else {
-      // A question that had to be sent again was sent later than it was asked: the earlier instant counts.
+      // A question that was sent again was sent later than it was asked: the earlier instant counts.
       const asked = lease.asks.findLast((ask) => ask.monoMs <= reply.sentAtMs)
       if (asked !== undefined && asked.monoMs > lease.since.monoMs) lease.since = asked
       lease.asks = lease.asks.filter((ask) => ask.monoMs > reply.sentAtMs)
@@ -241,7 +243,8 @@ export class Leases {
   }
 
   /**
-   * Removes what nobody here wants. Seen twice, since a place that is just being left is nobody's for a moment, too.
+   * Removes keys that nobody here wants, once two roll calls have shown them: a place that is just being left belongs
+   * to nobody for a moment, too.
    */
   #reap(lease: Lease, present: ReadonlySet<string>): void {
     if (!lease.own) return
@@ -249,13 +252,13 @@ export class Leases {
     for (const key of present) {
       if (this.#wanted.wants(key, lease)) continue
       if (!lease.strays.has(key)) strays.add(key)
-      // In the background; what fails is found again by the next roll call.
+      // In the background; if this fails, the next roll call finds the key again.
       else this.#remove(key, lease).then(undefined, nobodyWaits)
     }
     lease.strays = strays
   }
 
-  /** Just what stands there now: a moment later the key may be that of a place that somebody wants. */
+  /** Removes only the key as it is now: a moment later the key may belong to a place that somebody wants. */
   async #remove(keyText: string, lease: Lease): Promise<void> {
     const key = Buffer.from(keyText)
     const kv = (await this.#client.range({ key, keysOnly: true })).kvs[0]
@@ -276,7 +279,7 @@ export class Leases {
   #endIfEmpty(lease: Lease): void {
     if (lease.gone || lease.places.size > 0 || (lease.own && !lease.retired)) return
     this.#forget(lease)
-    // One that another was granted is that one's to revoke.
+    // A lease that another process was granted is not ours to revoke.
     if (lease.own) void this.#revoke(lease)
   }
 
@@ -289,7 +292,7 @@ export class Leases {
   }
 }
 
-/** The refusal says that the lease a place was to hang on has lapsed. */
+/** The refusal says that the lease for a place has lapsed. */
 export function isLeaseGone(error: unknown): boolean {
   return error instanceof EtcdError && error.status === NOT_FOUND
 }
@@ -299,7 +302,7 @@ export function isRefused(error: unknown): boolean {
   return error instanceof EtcdError && !error.mayHaveApplied
 }
 
-/** The request got no answer that says that it was not carried out. */
+/** No answer says that the request was not carried out. */
 export function mayHaveApplied(error: unknown): boolean {
   return (error instanceof EtcdError || error instanceof EtcdUnreachableError) && error.mayHaveApplied
 }
@@ -313,5 +316,5 @@ function toSeconds(ttlMs: number): number {
   return Math.ceil(ttlMs / 1_000)
 }
 
-/** What goes wrong in the background is mended by the next request, or by the lease's own end. */
+/** The next request, or the lease's own end, mends what goes wrong in the background. */
 function nobodyWaits(_error: unknown): void {}

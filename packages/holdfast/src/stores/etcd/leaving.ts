@@ -1,4 +1,4 @@
-/** Giving places up: at once, or with a time that they outlast their owner. */
+/** Gives places up: at once, or so that they outlast their owner for a time. */
 import type { Entry } from '../../contract/driver.ts'
 import type { Batches } from './batch.ts'
 import { brokenValue, readPlaceValue } from './place-value.ts'
@@ -24,8 +24,8 @@ export async function leavePlace(
     const { succeeded } = await batches.send(entry.line, { compare, success }, timeoutMs)
     if (succeeded) return true
   }
-  // Gone; or written anew since, by a request of its own that got no answer; or broken; or handed on: then it is
-  // another's.
+  // The place is gone; or an unanswered request of its own has written it anew; or it was broken; or it was handed on,
+  // and now belongs to another.
   await removeOwn(client, keys, entry, key)
   return false
 }
@@ -41,7 +41,7 @@ export async function outlastPlace(
   await outlast(client, keys, entry, kv, raise, afterMs)
 }
 
-/** Leaves a place that this process knows by its id only. */
+/** Leaves a place of which this process knows only the id. */
 export async function leaveById(client: EtcdClient, keys: Keys, entry: Entry, afterMs: number): Promise<void> {
   const [found] = await findPlaces(client, keys, [entry])
   if (found === undefined) return
@@ -50,13 +50,13 @@ export async function leaveById(client: EtcdClient, keys: Keys, entry: Entry, af
   await outlast(client, keys, entry, kv, raise, afterMs)
 }
 
-/** What goes with a place. */
+/** What goes together with a place. */
 export function removal(keys: Keys, line: string, { key }: Pick<KeyValue, 'key'>, raise: Raise | null): RequestOp[] {
   const place: RequestOp = { deleteRange: { key } }
   return raise === null ? [place] : [place, { deleteRange: { key: keys.raised(line) } }]
 }
 
-/** Puts a place on another lease, and with it what makes it heavier; `kvs` is the line, where it is known. */
+/** Puts a place on another lease, and with it the key that makes it heavier; `kvs` is the line, if it is known. */
 export function move(
   keys: Keys,
   line: string,
@@ -70,7 +70,7 @@ export function move(
   return [place, { put: { key: keys.raised(line), value: raiseValue({ ...raise, beside }), lease } }]
 }
 
-/** The key as it stands, and what makes that place heavier. */
+/** The key as it is, and the key that makes that place heavier. */
 async function see(
   client: EtcdClient,
   keys: Keys,
@@ -85,8 +85,8 @@ async function see(
 }
 
 /**
- * Removes the place of this entry, whatever revision it has by now. One that was broken stays: it weighs until its
- * lease has run out, since what its holder was doing may still go on.
+ * Removes the place of this entry, whatever its revision is by now. A broken place stays: it counts until its lease has
+ * run out, because its holder's work may still go on.
  */
 async function removeOwn(client: EtcdClient, keys: Keys, entry: Entry, key: Uint8Array): Promise<void> {
   for (;;) {
@@ -100,8 +100,8 @@ async function removeOwn(client: EtcdClient, keys: Keys, entry: Entry, key: Uint
 }
 
 /**
- * Lets a place stand for `afterMs` more; like a broken one, it is renewed by nobody, and it belongs to nobody: were it
- * left a second time it would go early. Nothing happens if it is gone, was broken, or is another's.
+ * Lets a place stand for `afterMs` more. As with a broken place, nobody renews it and nobody owns it: if its owner left
+ * it a second time, it would go early. Does nothing if the place is gone, was broken, or belongs to another.
  */
 async function outlast(
   client: EtcdClient,

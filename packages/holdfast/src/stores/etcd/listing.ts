@@ -10,7 +10,7 @@ import { type Found, splitLine } from './holders.ts'
 
 /** Keys in one answer: lines are read in parts, all as of the same revision. */
 const PART = 1_000
-/** How many leases are asked for at once. */
+/** How many leases are asked about at once. */
 const ASKS = 32
 
 type Clock = Pick<Runtime, 'wallNow'>
@@ -37,11 +37,11 @@ export async function* listLines(
 
 interface ReadLine {
   readonly kvs: readonly KeyValue[]
-  /** Who has become heavier, by key, in any of the lines. */
+  /** The raised places of all lines, by key. */
   readonly raises: ReadonlyMap<string, Raise>
 }
 
-/** The keys of each line whose name begins so; the keys of a line stand together. */
+/** The keys of each line whose name begins with the prefix; the keys of a line come together. */
 async function* lines(client: EtcdClient, keys: Keys, prefix: string): AsyncGenerator<ReadLine> {
   const { start, end } = keys.lines(prefix)
   let key: Uint8Array = start
@@ -91,7 +91,7 @@ export async function timesLeft(client: EtcdClient, leases: ReadonlySet<bigint>)
   const left = new Map<bigint, number>()
   for (let at = 0; at < all.length; at += ASKS) {
     const answers = await Promise.all(all.slice(at, at + ASKS).map((id) => client.lease.timeToLive({ id })))
-    // Whole seconds, rounded down: it has at least this long.
+    // Whole seconds, rounded down: the lease has at least this long.
     for (const { id, ttlS } of answers) left.set(id, Math.max(ttlS, 0) * 1_000)
   }
   return left

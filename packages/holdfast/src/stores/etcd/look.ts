@@ -1,4 +1,4 @@
-/** What is asked of etcd about a line, and what its answers mean. */
+/** What we ask etcd about a line, and what its answers mean. */
 import { StoreError } from '../../contract/errors.ts'
 import { type Entry, isGranted } from '../../contract/driver.ts'
 import { capacityError } from '../shared/capacity.ts'
@@ -19,18 +19,18 @@ import type { OwnPlace } from './places.ts'
 /** Where a place stands, as of one revision. */
 export interface Sight {
   readonly token: bigint
-  /** The lease that the place hangs on. */
+  /** The lease that the place is on. */
   readonly leaseId: bigint
   readonly ahead: number
-  /** How many of those in front were seen; there may be more. */
+  /** How many of the places ahead were seen; there may be more. */
   readonly front: number
   readonly wanted: boolean
-  /** The nearest places in front that together keep it out: while all of them stand, it can't be granted. */
+  /** The nearest places ahead that together keep this place out: while all of them stand, it can't be granted. */
   readonly blockers: readonly string[]
-  /** Nobody is in front of those: when one of them goes, it may be this one's turn. */
+  /** No place is ahead of those: when one of them goes, it may be this place's turn. */
   readonly isNext: boolean
   readonly revision: bigint
-  /** It has become heavier than it was entered. */
+  /** Set if the place is heavier than when it entered. */
   readonly raise: Raise | null
 }
 
@@ -44,15 +44,15 @@ export interface Refusal {
 
 type Share = Pick<Entry, 'weight' | 'capacity'>
 
-/** A place as it was when it was asked about: its standing may change before the answer comes. */
+/** A place as it was when the question was sent: it may change before the answer comes. */
 export type Asked = Readonly<Pick<OwnPlace, 'entry' | 'slot' | 'token' | 'granted' | 'raise'>>
 
-/** Who weighs what is in front of it. */
+/** Whoever weighs the places ahead. */
 interface Weigher extends Share, Onlooker {}
 
-/** What etcd takes in a transaction. */
+/** The operations that etcd takes in a transaction. */
 export const OPS_PER_TXN = 128
-/** What is asked about one place at most. */
+/** The most operations for one place. */
 const OPS_PER_LOOK = 3
 export const LOOKS_PER_TXN: number = Math.floor(OPS_PER_TXN / OPS_PER_LOOK)
 
@@ -67,8 +67,8 @@ export class Look {
   }
 
   /**
-   * Joins the line if nobody stands there: a compare and a put, no more than a bare key would take. Who would not go
-   * behind others asks why, if it failed.
+   * Joins the line if it is empty: a compare and a put, no more than a bare key would take. A caller that does not want
+   * to wait behind others asks for the reason of a failure in the same request.
    */
   aloneTxn({ slot: { line, key } }: OwnPlace, lease: Lease, value: Buffer, asksWhy: boolean): TxnRequest {
     const compare = [absent(line.start, line.end)]
@@ -76,19 +76,19 @@ export class Look {
     return asksWhy ? { compare, success, failure: [ownKey(key), anybody(line)] } : { compare, success }
   }
 
-  /** Joins the line behind all who stand there, in one step with the look in front, unless it has another capacity. */
+  /** Joins the line behind all others, in one step with the look ahead, unless the line has another capacity. */
   behindTxn({ entry, slot: { line, bounds, key } }: OwnPlace, lease: Lease, value: Buffer): TxnRequest {
     const compare = [absent(key)]
     if (bounds !== null) compare.push(absent(line.start, bounds.start), absent(bounds.end, line.end))
     return {
       compare,
-      // What was put in the same step is the newest of all: it comes first, before the nearest in front.
+      // The key that was put in this step is the newest of all: it comes first, before the nearest ahead.
       success: [{ put: { key, value, lease: lease.id } }, nearest(line, entry, {}, 1), ...this.#raiseOps(entry)],
       failure: [ownKey(key), anybody(line)],
     }
   }
 
-  /** What the answer to either says: where the place that was put stands; or, if none was put, who stands there. */
+  /** The answer to either: where the new place stands; or, if none was put, who stands there. */
   entered({ entry }: OwnPlace, lease: Lease, { succeeded, responses, header }: TxnResponse): Sight | Refusal {
     if (!succeeded) return { isThere: found(responses[0]).length > 0, other: responses[1] }
     const { revision } = header
@@ -111,8 +111,8 @@ export class Look {
   }
 
   /**
-   * For each place: its own key, and the nearest in front. One that was raised also asks for those granted beside it,
-   * and one that is granted for the whole line, if others may be granted beside it: those that don't fit wait.
+   * For each place: its own key, and the nearest ahead. A raised place also asks for the places granted beside it. A
+   * granted place also asks for the whole line if others may be granted beside it: places that don't fit wait.
    */
   lookTxn(asked: readonly Asked[]): TxnRequest {
     return {
@@ -130,7 +130,7 @@ export class Look {
     }
   }
 
-  /** What the answer says of each place, as it was when it was asked about; null: it is gone. */
+  /** What the answer says about each place, as it was when the question was sent; null: it is gone. */
   sights(asked: readonly Asked[], { responses, header: { revision } }: TxnResponse): (Sight | null)[] {
     let at = 0
     return asked.map((place) => {
@@ -159,11 +159,11 @@ export class Look {
     const weight = isRaised ? raise.weight : entry.weight
     const weighed = this.#weigh({ token, granted, weight, capacity: entry.capacity }, front, raise)
     const sight = { token, leaseId: mine.lease, wanted, revision, raise: isRaised ? raise : null, ...weighed }
-    // Nobody knows yet who was granted beside it: it can't be alone.
+    // Nobody knows yet who was granted beside it, so it may not be alone.
     return isRaised && raise.beside === null ? { ...sight, ahead: Math.max(sight.ahead, 1) } : sight
   }
 
-  /** Those in the line weigh more than it has room for: the last of them waits. */
+  /** The places of the line weigh more than it has room for: the last of them waits. */
   #isFull({ capacity }: Share, whole: ResponseOp | undefined): boolean {
     if (hasMore(whole, found(whole).length)) return true
     let used = 0
@@ -173,13 +173,13 @@ export class Look {
     return used > capacity
   }
 
-  /** Asks whether there is room, for one who only asks: all who stand in the line are in front. */
+  /** Asks whether there is room, for a caller that only asks: all places of the line are ahead. */
   roomOps(entry: Entry): RequestOp[] {
     const line = this.#keys.line(entry.line)
     return [nearest(line, entry), anybody(line), ...this.#raiseOps(entry)]
   }
 
-  /** The weight in front of one who would enter now, of each entry that was asked for; null: there is no room. */
+  /** For each entry: the weight ahead of a place that would enter now; null: there is no room. */
   rooms(entries: readonly Entry[], responses: readonly ResponseOp[]): (number | null)[] {
     let at = 0
     return entries.map((entry) => {
@@ -196,7 +196,7 @@ export class Look {
     })
   }
 
-  /** Where it stands that somebody in this line has become heavier. */
+  /** Reads the key that says which place of this line is raised. */
   #raiseOps(entry: Entry): RequestOp[] {
     return isLight(entry) ? [] : [{ range: { key: this.#keys.raised(entry.line) } }]
   }
@@ -219,22 +219,22 @@ export class Look {
   }
 }
 
-/** A granted place beside which others may be granted: who stands behind it need not wait. */
+/** True for a granted place beside which others may be granted: a place behind it need not wait. */
 function asksForAll({ entry, granted }: Asked): boolean {
   return granted && entry.weight < entry.capacity
 }
 
-/** There are more in the line than these; etcd counts all of its keys, whatever was asked for. */
+/** True if the line has more places than these; etcd counts all of its keys, whatever was asked for. */
 function hasMore(response: ResponseOp | undefined, count: number): boolean {
   return response?.range?.more === true || (response?.range?.count ?? 0) > count
 }
 
-/** In a line for one nobody can get heavier. */
+/** In a line of capacity 1 no place can get heavier. */
 function isLight({ capacity }: Pick<Entry, 'capacity'>): boolean {
   return capacity === 1
 }
 
-/** Absent, for one key or a whole range: no key has a create revision, which is never 0. */
+/** Absent, for one key or a whole range: no key has a create revision of 0. */
 export function absent(key: Uint8Array, rangeEnd?: Uint8Array): Compare {
   const compare: Compare = { target: 'create', result: '=', key, createRevision: 0n }
   return rangeEnd === undefined ? compare : { ...compare, rangeEnd }
@@ -243,8 +243,8 @@ export function absent(key: Uint8Array, rangeEnd?: Uint8Array): Compare {
 const ownKey = (key: Uint8Array): RequestOp => ({ range: { key, keysOnly: true } })
 
 /**
- * The nearest in front come first. So many always decide: each weighs at least 1, and if there are more in front than
- * would leave room, their number alone keeps it out. One more tells whether it is next.
+ * The nearest ahead, nearest first. So many always decide: each weighs at least 1, and if more are ahead than would
+ * leave room, their number alone keeps the place out. One more tells whether the place is next.
  */
 function nearest(line: LineKeys, share: Share, bound: Partial<RangeRequest> = {}, extra = 0): RequestOp {
   return newest(line, bound, share.capacity - share.weight + 2 + extra)
@@ -255,7 +255,7 @@ function newest({ start, end }: LineKeys, bound: Partial<RangeRequest>, limit: n
   return { range: { key: start, rangeEnd: end, keysOnly: true, limit, ...order, ...bound } }
 }
 
-/** One of those in the line: they all have the same capacity. To ask for the oldest would have etcd read them all. */
+/** Any one place of the line, because all have the same capacity. To find the oldest, etcd would read them all. */
 function anybody({ start, end }: LineKeys): RequestOp {
   return { range: { key: start, rangeEnd: end, keysOnly: true, limit: 1 } }
 }

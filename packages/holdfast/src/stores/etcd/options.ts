@@ -9,27 +9,27 @@ import type { EtcdClientOptions, EtcdTls } from '../../clients/etcd/index.ts'
 import { checkPrefix } from './keys.ts'
 import { store as opener } from './open.ts'
 
-/** Where etcd is, and how to talk to it. */
+/** Options of `etcd`: where etcd is, and how to talk to it. */
 export interface EtcdOptions {
   /**
-   * `etcd://[user:password@]h1:2379,h2`, or `etcds://…` for TLS. Instead of `endpoints`, `user` and `password`. It may
-   * end with `?layout=go`, `prefix`, `connectTimeoutMs`, and with `ca`, `cert` and `key`: files of certificates and a
-   * key. Either this or `endpoints`.
+   * `etcd://[user:password@]h1:2379,h2`, or `etcds://…` for TLS. The query may have `layout`, `prefix`,
+   * `connectTimeoutMs`, and `ca`, `cert` and `key`: files of certificates and a key. Either this, or `endpoints` with
+   * `user` and `password`.
    */
   readonly url?: string | URL
   /** `http://host:2379` or `https://host:2379`, at least one; the port defaults to 2379. */
   readonly endpoints?: readonly string[]
-  /** With `password`, when the cluster has authentication enabled. Default none. */
+  /** With `password`, if the cluster has authentication enabled. Default none. */
   readonly user?: string
   /** With `user`. Default none. */
   readonly password?: string
   /** Certificates and keys for TLS. Default: the system's authorities. */
   readonly tls?: EtcdTls
-  /** Where all keys live. Default 'holdfast'; 1 to 128 bytes, without a part named line, cell, key or bell. */
+  /** The beginning of all keys. Default 'holdfast'; 1 to 128 bytes, without a part named line, cell, key or bell. */
   readonly prefix?: string
   /**
-   * 'line' (default): first come, first served. 'key': one key per lock, for tries; nobody stands in line, and only
-   * locks for one. 'go': shared with `etcdctl lock` and etcd's Go library; locks for one, names as they are.
+   * 'line' (default): first come, first served. 'key': one key per lock, for tries; there is no queue, and only
+   * mutexes. 'go': shared with `etcdctl lock` and etcd's Go library; only mutexes, with names as they are.
    */
   readonly layout?: EtcdLayout
   /** How long a request may take. Default 5 000; 1 to 600 000. */
@@ -38,7 +38,7 @@ export interface EtcdOptions {
   readonly runtime?: Pick<Runtime, 'now' | 'wallNow'>
 }
 
-/** How locks are laid out in keys. The layouts don't see each other: a lock must be used in one of them only. */
+/** How locks are laid out in keys. The layouts don't see each other, so use a lock in one of them only. */
 export type EtcdLayout = 'line' | 'key' | 'go'
 
 const LAYOUTS: readonly EtcdLayout[] = ['line', 'key', 'go']
@@ -51,7 +51,7 @@ export interface EtcdSettings {
   readonly runtime: Pick<Runtime, 'now' | 'wallNow'>
 }
 
-/** Of the options of Holdfast those that concern the store itself. */
+/** The options of Holdfast that concern the store itself. */
 const OF_THE_STORE = ['prefix', 'connectTimeoutMs']
 
 const KEYS = ['url', 'endpoints', 'user', 'password', 'tls', 'prefix', 'layout', 'timeoutMs', 'runtime']
@@ -96,8 +96,7 @@ function readUrl(url: string): StoreUrl {
 }
 
 /**
- * Reads `//[user:password@]h1[:port],h2[:port]`. What it refuses it doesn't repeat, since there may be a password in
- * it.
+ * Reads `//[user:password@]h1[:port],h2[:port]`. An error does not repeat the text, because it may contain a password.
  */
 export function readAddress(scheme: string, rest: string): Pick<EtcdOptions, 'endpoints' | 'user' | 'password'> {
   const match = /^\/\/(?:([^@/]*)@)?([^@/]+)\/?$/.exec(rest)
@@ -119,7 +118,7 @@ function decode(what: string, text: string): string {
   try {
     return decodeURIComponent(text)
   } catch (error) {
-    // The cause holds no text of the URL, but says no more either.
+    // The cause contains no text of the URL, but says nothing more either.
     if (error instanceof URIError) throw new UsageError(`the ${what} in the etcd URL is not percent-encoded UTF-8`)
     throw new UsageError(`the ${what} in the etcd URL can't be read: ${shown(error)}`)
   }

@@ -1,16 +1,16 @@
-/** What stands in a place's value: whose it is, and for people. */
+/** The value of a place's key: who owns the place, and data for people. */
 import type { Entry } from '../../contract/driver.ts'
 
 export interface PlaceValue {
-  /** The id of the entry that it belongs to; '' when it belongs to nobody any more, or to another program. */
+  /** The id of the entry that owns it; '' if nobody owns it any more, or another program does. */
   readonly id: string
-  /** What its owner counts on; etcd may have granted more. */
+  /** The ttl that its owner counts on; etcd may have granted more. */
   readonly ttlMs: number
-  /** When it was entered, by its owner's wall clock: shown, never used to judge. */
+  /** When it entered, by its owner's wall clock: for people, never used to judge. */
   readonly at: number
-  /** Of the last change of its weight; 0: there was none. */
+  /** The turn of the last change of its weight; 0: there was none. */
   readonly turn: number
-  /** Not to be renewed any more. */
+  /** True: nobody may renew it any more. */
   readonly broken: boolean
   /** JSON, as the owner gave it. */
   readonly data: string
@@ -28,7 +28,7 @@ export function brokenValue({ id, ttlMs, at, data }: PlaceValue): Buffer {
   return Buffer.from(`{"id":"${id}","ttlMs":${ttlMs},"at":${at},"broken":true,"data":${data}}`)
 }
 
-/** Another program may have written it: what can't be read says nothing. */
+/** Another program may have written the value: what can't be read says nothing. */
 export function readPlaceValue(bytes: Uint8Array): PlaceValue {
   const { id, ttlMs, at, turn, broken, data } = parse(Buffer.from(bytes).toString())
   return {

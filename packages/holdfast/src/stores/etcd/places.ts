@@ -12,15 +12,15 @@ export interface OwnPlace {
   lease: Lease
   /** The create revision; 0n while no answer has told it. */
   token: bigint
-  /** The revision at which it was written last: by whoever it belongs to since. */
+  /** The revision of the last write by its owner. */
   modRevision: bigint
   /** A request for it got no answer, or others know its key: the slot is not used again. */
   doubted: boolean
-  /** Weight in front, as last seen; for a granted place it can only have become less. */
+  /** Weight ahead, as last seen; for a granted place it can only have become less. */
   ahead: number
   /** Once true it stays true while the place lives. */
   granted: boolean
-  /** It has become heavier than it was entered, as last seen. */
+  /** Set if the place is heavier than when it entered, as last seen. */
   raise: Raise | null
 }
 
@@ -53,25 +53,28 @@ export class OwnPlaces {
     return this.#byId.get(id)
   }
 
-  /** Whether a key is that of a place that somebody here wants. What is no place goes with the place it belongs to. */
+  /**
+   * Whether a key belongs to a place that somebody here wants. A key that is no place goes with the place it belongs
+   * to.
+   */
   wants(key: string): boolean {
     return this.#byKey.has(key) || this.#keys.read(Buffer.from(key)) === null
   }
 
-  /** The place of this id, on this lease; an earlier request may have put it on another one. */
+  /** The place of this id, on this lease; an earlier request may have put it on another lease. */
   add(entry: Entry, lease: Lease): OwnPlace {
     const standing = this.#byId.get(entry.id) ?? this.#insert(entry, this.#slots.take(entry), lease)
     return this.#hang(standing, lease)
   }
 
-  /** The same for a place that is there already, under a key that others know, too. */
+  /** The same for a place that exists already, under a key that others know, too. */
   meet(entry: Entry, key: Uint8Array, lease: Lease): OwnPlace {
     const standing = this.#byId.get(entry.id) ?? this.#insert(entry, this.#slots.at(entry, key), lease)
     standing.doubted = true
     return this.#hang(standing, lease)
   }
 
-  /** Forgets the place; the caller sees to its leases. */
+  /** Forgets the place; the caller looks after its leases. */
   remove(id: string): OwnPlace | undefined {
     const standing = this.#byId.get(id)
     if (standing === undefined) return undefined

@@ -1,11 +1,11 @@
 /**
- * A place that has become heavier than it was entered. Its key names the weight that it was entered with, so the new
- * one stands in a key beside the line, on the same lease; there is one at most in a line.
+ * A place that is heavier than when it entered. Its key names the weight of its enter, so the new weight is in a key
+ * beside the line, on the same lease. A line has at most one raised place.
  *
- * Whoever was granted before stays granted, and the raised place waits for them. So it is written in two steps: first a
- * mark, from which on nobody is newly granted, and with it the line is read as of that very step; then `beside`, the
- * last token of those that were granted then. Grants are a prefix of the line that only grows while nobody gets
- * heavier: whoever was granted before the mark, and lives, is in it.
+ * Whoever was granted before stays granted, and the raised place waits for them. So the raise is written in two steps.
+ * The first writes a mark, from which on nobody is newly granted, and reads the line as of that very step. The second
+ * writes `beside`: the last token that was granted then. Grants are a prefix of the line that only grows while nobody
+ * gets heavier. So every place that was granted before the mark, and still lives, is in that prefix.
  */
 import type { KeyValue } from '../../clients/etcd/index.ts'
 import { holdersOf } from '../shared/holders.ts'
@@ -14,17 +14,17 @@ import type { Keys } from './keys.ts'
 export interface Raise {
   /** The place. */
   readonly token: bigint
-  /** What it weighs for those that it was not granted beside. */
+  /** Its weight for places that were not granted beside it. */
   readonly weight: number
-  /** The last token that was granted when it became heavier; null: not known yet. */
+  /** The last token that was granted when the place became heavier; null: not known yet. */
   readonly beside: bigint | null
   /** The revision of the last step. */
   readonly revision: bigint
 }
 
-/** Whoever asks about a line. */
+/** A place, or a newcomer, that asks about a line. */
 export interface Onlooker {
-  /** Its token; one that has none yet comes after everybody. */
+  /** Its token; a newcomer without a token comes after everybody. */
   readonly token: bigint
   /** It knows that it is granted. */
   readonly granted: boolean
@@ -34,7 +34,7 @@ export function raiseValue({ token, weight, beside }: Omit<Raise, 'revision'>): 
   return Buffer.from(JSON.stringify({ token: String(token), weight, beside: beside === null ? null : String(beside) }))
 }
 
-/** What can't be read raises nobody: it was written by hand. */
+/** A value that can't be read raises nobody: a person has written it. */
 export function readRaise(kv: KeyValue | undefined): Raise | null {
   if (kv === undefined) return null
   const text = Buffer.from(kv.value).toString()
@@ -49,7 +49,7 @@ export function readRaise(kv: KeyValue | undefined): Raise | null {
   }
 }
 
-/** What a place in front weighs for an onlooker behind it. */
+/** The weight of a place ahead for an onlooker behind it. */
 export function weightFor(
   keys: Keys,
   { key, createRevision }: Pick<KeyValue, 'key' | 'createRevision'>,
@@ -60,13 +60,16 @@ export function weightFor(
   return raise !== null && raise.token === createRevision && !isBeside(raise, onlooker) ? raise.weight : entered
 }
 
-/** Granted before the raise; while nobody knows, only who has been told so is. */
+/**
+ * Whether the onlooker was granted before the raise. While that is not known, only an onlooker that knows its grant
+ * counts.
+ */
 function isBeside({ beside, revision }: Raise, { token, granted }: Onlooker): boolean {
   if (beside !== null) return token <= beside
   return granted && token < revision
 }
 
-/** The last that was granted when the mark was made, of a line that was read in that step or later. */
+/** The last token granted when the mark was made, from a line that was read in that step or later. */
 export function lastBeside(keys: Keys, kvs: readonly KeyValue[], { token, revision }: Raise): bigint {
   const line = kvs
     .toSorted((a, b) => (a.createRevision < b.createRevision ? -1 : 1))

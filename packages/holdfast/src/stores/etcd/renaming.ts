@@ -1,4 +1,7 @@
-/** Handing a place on: it gets another id, and the lease of whoever asks, and keeps its key and its create revision. */
+/**
+ * Hands a place on: the place gets another id and the lease of its new owner, and keeps its key and its create
+ * revision.
+ */
 import type { Entry, Place } from '../../contract/driver.ts'
 import type { EtcdClient } from '../../clients/etcd/index.ts'
 import { findPlaces, type FoundPlace } from './finding.ts'
@@ -34,7 +37,7 @@ export class Renaming {
     if ((ownPlaces.get(id)?.token ?? 0n) === 0n && !(await this.#handOver(entry, heir))) return null
     const [place] = await touching.touch([heir])
     if (entry.outlives === true) {
-      // It belongs to nobody yet: if nobody comes for it, nobody here is to renew it.
+      // The place belongs to nobody yet: if nobody comes for it, nobody here may renew it.
       const standing = ownPlaces.remove(id)
       if (standing !== undefined) leases.release(standing)
     }
@@ -48,11 +51,10 @@ export class Renaming {
       const [done, old] = await findPlaces(client, keys, [heir, entry])
       if (done !== undefined) return true
       if (old === undefined || old.value.broken || old.kv.lease === 0n) return false
-      // Renewed, or new: who takes a place over counts its time from now. One that is to outlive its giver can't hang
-      // on a lease that the giver renews for others, and revokes in the end.
+      // A renewed lease or a new one: the new owner counts its time from now. A place that must outlive its giver can't
+      // be on a lease that the giver renews for other places, and revokes in the end.
       lease ??= heir.outlives === true ? await leases.apart(heir.ttlMs) : await leases.fresh(heir.ttlMs)
-      // Before the request: were it not answered, a lease on which nobody stands would be revoked, and the place with
-      // it.
+      // Before the request: if it gets no answer, a lease without places would be revoked, and this place with it.
       const standing = ownPlaces.meet(heir, old.kv.key, lease)
       try {
         if (await this.#put(old, entry, standing)) return true
@@ -78,7 +80,7 @@ export class Renaming {
     const place = { key, value: placeValue(heir.entry, value.at), lease: heir.lease.id }
     const raise = entry.capacity === 1 ? null : readRaise((await client.range({ key: keys.raised(entry.line) })).kvs[0])
     const { succeeded, header } = await client.txn({
-      // The place is written anew whenever it gets heavier or lighter: what was read after it has not changed since.
+      // Each change of the weight writes the place anew, so what was read after that has not changed since.
       compare: [{ target: 'mod', result: '=', key, modRevision }],
       success: move(keys, entry.line, place, raise?.token === createRevision ? raise : null, null),
     })

@@ -1,8 +1,8 @@
 /**
- * Names of keys, used again. etcd keeps a removed key in its index until it is compacted, and whoever looks at a line
- * walks over all of those: with a new name for every place a line that had been used 12 000 times took seven times as
- * long. So a place takes the name of one that this process has left before, if the store has confirmed that it is gone.
- * The create revision, not the name, tells the two apart.
+ * Uses names of keys again. etcd keeps a removed key in its index until it is compacted, and every look at a line walks
+ * over all of those: with a new name for every place, a look at a line that had been used 12 000 times took seven times
+ * as long. So a new place takes the name of a place that this process has left before, once the store has confirmed
+ * that the old place is gone. The create revision, not the name, tells the two apart.
  */
 import type { Entry } from '../../contract/driver.ts'
 import type { KeyRange, Keys, LineKeys } from './keys.ts'
@@ -12,12 +12,12 @@ const WAYS_MAX = 16
 const FREE_MAX = 2_000
 const EMPTY_MIN = 8
 
-/** Where a place stands, or may. */
+/** The key where a place stands, or may stand. */
 export interface ReusedKey {
-  /** Those that are free of the same line, and for places of the same weight. */
+  /** The list of free slots to which this slot returns: same line, same weight. */
   readonly free: ReusedKey[]
   readonly line: LineKeys
-  /** Keys of the line outside of these have another capacity. */
+  /** Keys of the line outside of these bounds have another capacity. */
   readonly bounds: KeyRange | null
   readonly calm: Calm
   readonly keyText: string
@@ -25,26 +25,26 @@ export interface ReusedKey {
 }
 
 /**
- * Whether a line is likely to be empty: then the short request is worth a try, which fails if it is not, and has to be
- * followed by the long one. One failure in nine is the most that it can come to.
+ * Whether a line is likely to be empty. If so, the short request is worth a try; if the try fails, the long request
+ * must follow. At most one try in nine fails.
  */
 export class Calm {
-  /** How many places of this process are in it, or on their way. */
+  /** How many places of this process are in the line, or on their way. */
   ours = 0
   #empty = EMPTY_MIN
 
-  /** Asked by one who is on its way: nobody else of this process may be. */
+  /** A caller that is on its way asks this: no other place of this process may be in the line. */
   get isLikely(): boolean {
     return this.ours <= 1 && this.#empty >= EMPTY_MIN
   }
 
-  /** How the line was found. */
+  /** Notes how the line was found. */
   found(isEmpty: boolean): void {
     this.#empty = isEmpty ? this.#empty + 1 : 0
   }
 }
 
-/** The slots of one line for places of one weight: both stand in the key. */
+/** The slots of one line for places of one weight: the key names both. */
 interface Pool {
   readonly capacity: number
   readonly weight: number
@@ -56,14 +56,14 @@ interface Pool {
 
 export class ReusedKeys {
   readonly #keys: Keys
-  /** By the name of the line, which is nearly always used in one way. */
+  /** By the name of the line, which is nearly always used with one weight and capacity. */
   readonly #pools = new Map<string, Pool[]>()
 
   constructor(keys: Keys) {
     this.#keys = keys
   }
 
-  /** A slot that nobody stands in, for this entry. */
+  /** A free slot for this entry. */
   take(entry: Entry): ReusedKey {
     const pool = this.#poolOf(entry)
     return pool.free.pop() ?? this.#slot(pool, this.#keys.place(pool.line, entry))
@@ -75,8 +75,8 @@ export class ReusedKeys {
   }
 
   /**
-   * The place is gone for certain. That is more than "left": of each request for it the outcome must be known, or one
-   * that is carried out late would make, or remove, the place of somebody else.
+   * The place is gone for certain. That is more than "left": the outcome of each of its requests must be known.
+   * Otherwise a request that is carried out late would make, or remove, somebody else's place.
    */
   giveBack(slot: ReusedKey): void {
     if (slot.free.length < FREE_MAX) slot.free.push(slot)
@@ -97,7 +97,7 @@ export class ReusedKeys {
     return pool
   }
 
-  /** The oldest goes; its names are forgotten, which costs nothing but new ones. */
+  /** The oldest line goes; its names are forgotten, which costs nothing but new names. */
   #keep(line: string, pool: Pool): void {
     for (const oldest of this.#pools.keys()) {
       if (this.#pools.size < POOLS_MAX) break

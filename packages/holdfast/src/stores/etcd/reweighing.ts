@@ -1,4 +1,4 @@
-/** Changing what a place weighs. It keeps its key, which names the weight it was entered with: see raise.ts. */
+/** Changes the weight of a place. The place keeps its key, which names the weight of its enter: see raise.ts. */
 import type { Entry, Place } from '../../contract/driver.ts'
 import type { EtcdClient, KeyValue, RequestOp, ResponseOp } from '../../clients/etcd/index.ts'
 import type { Keys } from './keys.ts'
@@ -7,17 +7,17 @@ import { lastBeside, type Raise, raiseValue, readRaise } from './raise.ts'
 import type { OwnPlace } from './places.ts'
 import type { Touching } from './touching.ts'
 
-/** What came of writing a place anew. */
+/** The outcome of writing a place anew. */
 interface Written {
   readonly kv: KeyValue
   readonly responses: readonly ResponseOp[]
 }
 
-/** A place as it stands in the store. */
+/** A place as it is in the store. */
 interface Sighted {
   readonly kv: KeyValue
   readonly value: PlaceValue
-  /** Of this place. */
+  /** The raise of this place. */
   readonly raise: Raise | null
 }
 
@@ -35,20 +35,19 @@ export class Reweighing {
   async reweigh(entry: Entry, turn: number): Promise<Place | null> {
     const standing = await this.#touching.known(entry)
     if (standing === null) return null
-    // Each further turn means that somebody else has changed the place: an earlier request of its own, or who breaks
-    // it.
+    // Each further turn means that somebody else has changed the place: an earlier request of its own, or a break.
     for (;;) {
       const seen = await this.#see(standing)
       if (seen === null || seen.value.turn > turn) break
       if (seen.value.turn === turn) {
-        // Asked for again: the first of the two steps was made, and perhaps not the second.
+        // This is a repeated request: the first of the two steps was made, and perhaps not the second.
         if (seen.raise?.beside !== null || (await this.#settle(standing, seen, seen.raise))) break
       } else if (await this.#change(standing, seen, entry.weight, turn)) break
     }
     return (await this.#touching.touch([entry]))[0] ?? null
   }
 
-  /** null: it is gone, or nobody may renew it. */
+  /** null: the place is gone, or nobody may renew it. */
   async #see({ entry, slot: { key }, token, lease }: OwnPlace): Promise<Sighted | null> {
     const { responses } = await this.#client.txn({
       success: [{ range: { key } }, { range: { key: this.#keys.raised(entry.line) } }],
@@ -59,7 +58,7 @@ export class Reweighing {
     return { kv, value: readPlaceValue(kv.value), raise: raise?.token === token ? raise : null }
   }
 
-  /** False: the place was changed by another request meanwhile. */
+  /** False: another request has changed the place meanwhile. */
   async #change(standing: OwnPlace, seen: Sighted, weight: number, turn: number): Promise<boolean> {
     const { entry, slot, token } = standing
     const key = this.#keys.raised(entry.line)
@@ -71,13 +70,14 @@ export class Reweighing {
       return true
     }
     const mark = { put: { key, value: raiseValue({ token, weight, beside: null }), lease: seen.kv.lease } }
-    // Read in the same step: what comes later finds the mark, and what goes later is waited for in vain by nobody.
+    // Read the line in the same step: a place that comes later finds the mark, and a place that goes later is not
+    // waited for in vain.
     const line = { range: { key: slot.line.start, rangeEnd: slot.line.end, keysOnly: true } }
     const written = await this.#write(standing, seen, value, [mark, line])
     if (written === null) return false
     const { kv, responses } = written
     const raise: Raise = { token, weight, beside: null, revision: kv.modRevision }
-    // Left from now on, it takes its mark with it.
+    // If the place is left from now on, its mark goes with it.
     standing.raise = raise
     return this.#settleWith(
       standing,
@@ -87,7 +87,7 @@ export class Reweighing {
     )
   }
 
-  /** The second step, with the line as it stands now. */
+  /** The second step, with the line as it is now. */
   async #settle(standing: OwnPlace, seen: Sighted, raise: Raise): Promise<boolean> {
     const { start, end } = standing.slot.line
     const { kvs } = await this.#client.range({ key: start, rangeEnd: end, keysOnly: true })
@@ -102,8 +102,8 @@ export class Reweighing {
   }
 
   /**
-   * Writes the place anew, which wakes who waits for it, and more in the same step. null: it has changed since it was
-   * seen.
+   * Writes the place anew, which wakes whoever waits for it, and writes more in the same step. null: the place has
+   * changed since it was read.
    */
   async #write(
     standing: OwnPlace,

@@ -1,22 +1,22 @@
 /**
- * A look at the cluster before it is relied on: some versions of etcd may end a lease that its holder has just renewed.
+ * Checks the cluster before locks rely on it: some versions of etcd may end a lease that its holder has just renewed.
  */
 import { HoldfastError } from '../../contract/errors.ts'
 import type { EtcdClient } from '../../clients/etcd/index.ts'
 
-/** Of each minor version the first release that is sound; older ones were never mended, newer ones all are. */
+/** For each minor version the first sound release. Older minor versions were never mended; all newer ones are sound. */
 const MENDED: ReadonlyMap<number, number> = new Map([
   [4, 31],
   [5, 13],
 ])
 const ASK_MS = 1_000
 
-/** Warns when a leader that stood still past a ttl may revoke leases that the next leader renewed. Never rejects. */
+/** Warns if a leader that stood still past a ttl may revoke leases that the next leader renewed. Never rejects. */
 export async function survey(client: EtcdClient, timeoutMs: number): Promise<void> {
   const options = { timeoutMs: Math.min(timeoutMs, ASK_MS) }
   try {
     const [{ version }, { members }] = await Promise.all([client.status(options), client.members(options)])
-    // Alone it has no successor.
+    // A single member has no successor.
     if (members.length < 2 || !revokesLate(version)) return
     process.emitWarning(
       `etcd ${version}: a leader that stood still for longer than a lease ends, when it goes on, leases that were ` +
@@ -24,8 +24,8 @@ export async function survey(client: EtcdClient, timeoutMs: number): Promise<voi
       { type: 'HoldfastWarning', code: 'HF_ETCD_LEASES' },
     )
   } catch (error) {
-    // Not permitted, or no answer: the store is as good without the warning, and what is wrong with it the first lock
-    // tells.
+    // No permission, or no answer. The store works without the warning, and its first lock reports what is wrong with
+    // it.
     if (!(error instanceof HoldfastError)) throw error
   }
 }

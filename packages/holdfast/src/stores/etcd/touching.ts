@@ -1,4 +1,4 @@
-/** Heartbeat and look for many places at once: a keep-alive for each lease, and as few reads as will do. */
+/** Heartbeat and look for many places at once: a keep-alive for each lease, and as few reads as possible. */
 import { type Entry, type Instant, isGranted, type Place } from '../../contract/driver.ts'
 import type { EtcdClient } from '../../clients/etcd/index.ts'
 import { findPlaces } from './finding.ts'
@@ -10,7 +10,8 @@ import type { OwnPlace, OwnPlaces } from './places.ts'
 import type { Wakeups } from './wakeups.ts'
 
 /**
- * So many holds are looked at one by one, which also tells whether somebody waits behind; more are called by the roll.
+ * Up to so many holds are looked at one by one, which also shows whether somebody waits behind. More are found by
+ * calling the roll.
  */
 const LOOKS_MAX = 64
 
@@ -36,8 +37,8 @@ export class Touching {
     if (strangers.length > 0) await this.#meet(strangers)
     const ownPlaces = entries.map(({ id }) => this.#ownPlaces.get(id) ?? null)
     const present = ownPlaces.filter((standing) => standing !== null)
-    // The keep-alives go out first. A place that is seen to stand after they were sent stands for one ttl from then,
-    // whatever happens to it: were the look older, a place broken in between would be believed in for too long.
+    // Send the keep-alives first. A place that a later look finds has one ttl from then, whatever happens to it. If the
+    // look were older, a holder would trust a place for too long that was broken in between.
     const renewals = this.#leases.heartbeat(present)
     const seen = await this.#see(present, renewals)
     const places: (Place | null)[] = []
@@ -53,12 +54,12 @@ export class Touching {
   }
 
   async #see(ownPlaces: readonly OwnPlace[], renewals: Map<Lease, Promise<Instant>>): Promise<Map<OwnPlace, Sight>> {
-    // One that waits for those beside it is looked at: the roll does not tell who else is there.
+    // A place that waits for those beside it needs a look: the roll does not tell who else is there.
     const holds = ownPlaces.filter(({ granted, raise }) => granted && raise === null)
     const called = new Set(holds.length > LOOKS_MAX ? holds : [])
     const looks = this.#look(ownPlaces.filter((standing) => !called.has(standing)))
     const leases = new Set([...called].map(({ lease }) => lease))
-    // A lease with a doubt on it is called by the roll at every heartbeat, to find what nobody wants.
+    // On a lease with a doubtful request, every heartbeat calls the roll, to find a key that nobody wants.
     for (const lease of renewals.keys()) if (lease.retired) leases.add(lease)
     const rolls = Promise.all(
       [...leases].map(async (lease): Promise<[Lease, ReadonlySet<string>]> => {
@@ -79,7 +80,7 @@ export class Touching {
         leaseId: lease.id,
         ahead,
         front: 0,
-        // The roll tells nothing of others.
+        // The roll tells nothing about others.
         wanted: true,
         blockers: [],
         isNext: false,
@@ -87,9 +88,9 @@ export class Touching {
         raise: null,
       })
     }
-    // A roll proves who is there, not who is gone. The roll is called; a place is entered; its heartbeat, which is due
-    // at once since the lease is old, shares that roll. Or a follower has answered an enter that the leader, who calls
-    // the roll, has yet to carry out. So those who did not answer are looked at.
+    // A roll proves who is there, not who is gone. Schedule 1: the roll is called; a place enters; its heartbeat, due
+    // at once because the lease is old, shares that roll. Schedule 2: a follower has answered an enter that the leader,
+    // who calls the roll, has yet to carry out. So look at the places that did not answer.
     for (const [standing, sight] of await this.#look(unheard)) seen.set(standing, sight)
     return seen
   }
@@ -111,9 +112,8 @@ export class Touching {
     for (const [i, sight] of this.#asking.sights(asked, answer).entries()) {
       const standing = ownPlaces[i] as OwnPlace
       if (sight === null) continue
-      // Who was raised asks for more than who was not: those granted beside it. It was the other when this was asked;
-      // by now its standing may say what the answer says, since another look was quicker, and still the answer leaves
-      // them out.
+      // The question for a raised place also asks for the places granted beside it. While the answer was on its way,
+      // another look was quicker and noted the raise. So this answer lacks those places: ask again.
       if (sight.raise?.beside !== asked[i]?.raise?.beside) again.push(standing)
       else seen.set(standing, sight)
       standing.raise = sight.raise
@@ -121,24 +121,22 @@ export class Touching {
     if (again.length > 0) await this.#lookAt(again, seen)
   }
 
-  /**
-   * This process's own view of a place; found by its id if it was entered elsewhere. null: there is none to be renewed.
-   */
+  /** This process's own view of a place; found by its id if it was entered elsewhere. null: there is none to renew. */
   async known(entry: Entry): Promise<OwnPlace | null> {
     if ((this.#ownPlaces.get(entry.id)?.token ?? 0n) === 0n) await this.#meet([entry])
     const standing = this.#ownPlaces.get(entry.id)
     return standing === undefined || standing.token === 0n ? null : standing
   }
 
-  /** Finds places that are known by their ids only: entered by an unanswered request, or by another thread. */
+  /** Finds places of which only the id is known: a request without an answer, or another thread, entered them. */
   async #meet(entries: readonly Entry[]): Promise<void> {
     const found = await findPlaces(this.#client, this.#keys, entries)
     for (const [i, entry] of entries.entries()) {
       const place = found[i]
-      // Broken, or left to outlast its owner: to renew the lease that it stands on now would revive it.
+      // The place is broken, or left to outlast its owner: renewing its present lease would revive it.
       if (place === undefined || place.kv.lease === 0n || place.value.broken) continue
       const { key, lease, createRevision, modRevision } = place.kv
-      // By its key: the entry may name what it weighs since it was raised.
+      // The weight in its key: the entry of a raised place may name its new weight.
       const weight = this.#keys.read(key)?.weight ?? entry.weight
       const standing = this.#ownPlaces.meet({ ...entry, weight }, key, this.#leases.adopt(lease, entry.ttlMs))
       standing.token = createRevision
@@ -152,7 +150,7 @@ export class Touching {
       lease,
       slot: { keyText },
     } = standing
-    // On another lease it was broken: it weighs until that one lapses, and nobody renews it.
+    // If the place is on another lease, it was broken: it counts until that lease lapses, and nobody renews it.
     if (sight === null || lease.gone || sight.leaseId !== lease.id) {
       if (this.#ownPlaces.get(entry.id) === standing) this.#ownPlaces.remove(entry.id)
       this.#leases.release(standing)

@@ -1,6 +1,7 @@
 /**
- * Rung by whoever breaks a line, and heard by every process that has held a place for some time: a holder does not
- * watch its own key, which would cost a request for each hold, and would otherwise be told only at its next heartbeat.
+ * Tells holders that their line was broken. Whoever breaks a line writes one key (the bell), and every process that has
+ * held a place for some time watches that key. To watch each holder's own key would cost a request for each hold; with
+ * neither, a holder would learn of the break only at its next heartbeat.
  */
 import type { EtcdClient } from '../../clients/etcd/index.ts'
 import type { Keys } from './keys.ts'
@@ -22,7 +23,7 @@ export class BreakWakeups {
     this.#wakeups = wakeups
   }
 
-  /** Begins to listen, unless it does. */
+  /** Begins to listen, unless it already listens. */
   listen(): void {
     const { bell } = this.#keys
     if (this.#lookout !== null || bell === null) return
@@ -32,7 +33,7 @@ export class BreakWakeups {
     this.#lookout.openSoon()
   }
 
-  /** Nothing is held any more. */
+  /** This process holds nothing any more. */
   rest(): void {
     this.#lookout?.close()
     this.#lookout = null

@@ -1,7 +1,6 @@
 /**
- * Holds that last have their own keys watched, so that one that is removed by hand, or broken, is told at once and not
- * at the next heartbeat. Most holds are over before that would pay: a watch costs as much as a pair, and a short hold
- * has none.
+ * Watches the keys of holds that last, so that a holder hears at once when somebody removes or breaks its place, and
+ * not at the next heartbeat. A watch costs as much as a pair of acquire and release, so a short hold has none.
  */
 import type { OwnPlace, OwnPlaces } from './places.ts'
 import type { Wakeups } from './wakeups.ts'
@@ -13,7 +12,7 @@ const WATCHED_MAX = 1_000
 export class HoldWakeups {
   readonly #ownPlaces: OwnPlaces
   readonly #wakeups: Wakeups
-  /** Those that stood at the last tick, and were not watched. */
+  /** Holds that stood at the last tick, and were not watched. */
   #elders: ReadonlySet<OwnPlace> = new Set()
   #timer: NodeJS.Timeout | null = null
   #closed = false
@@ -23,7 +22,7 @@ export class HoldWakeups {
     this.#wakeups = wakeups
   }
 
-  /** Somebody stands: begins to look for those who stay, unless it does. */
+  /** A place is held: begins to look for holds that last, unless it already looks. */
   begin(): void {
     if (this.#timer !== null || this.#closed) return
     this.#timer = setTimeout(() => this.#tick(), TICK_MS)
@@ -44,7 +43,7 @@ export class HoldWakeups {
       if (this.#wakeups.size >= WATCHED_MAX) break
       const { entry, granted, slot, modRevision } = standing
       if (!granted || this.#wakeups.watches(entry.id)) continue
-      // From the revision after its own: what has happened to it since is told, too.
+      // From the revision after its own, so that the watch tells what has happened to it since.
       if (this.#elders.has(standing)) this.#wakeups.guard(entry.id, slot.keyText, modRevision + 1n)
       else elders.add(standing)
     }

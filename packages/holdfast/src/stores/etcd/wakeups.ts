@@ -1,6 +1,7 @@
 /**
- * Who is woken by what. A waiter's own key and the places that keep it out are watched, each key once however many wait
- * for it, from the revision of the look that named it: what happened since is told, too.
+ * Which change wakes which waiter. Watched are a waiter's own key and the places that keep it out, each key once
+ * however many wait for it, from the revision of the look that named it. So the watch also tells what has happened
+ * since the look.
  */
 import type { Stop, Wake } from '../../contract/driver.ts'
 import { EtcdCompactedError, type EtcdClient, type Watcher } from '../../clients/etcd/index.ts'
@@ -11,7 +12,7 @@ import type { Sight } from './look.ts'
 interface KeyVigil {
   readonly ids: Set<string>
   readonly watchers: Watcher[]
-  /** The revision of the look, if one of those who wait is next. */
+  /** The revision of the look, if one of the waiting places is next. */
   nextSince: bigint | null
 }
 
@@ -43,24 +44,24 @@ export class Wakeups {
     this.#wakes.get(id)?.()
   }
 
-  /** From now on the id is woken by its own key and by what the look says keeps it out. */
+  /** From now on its own key wakes the id, and so do the places that keep it out, as the look says. */
   await(id: string, ownKey: string, { blockers, isNext, revision }: Sight): void {
     this.#watch(id, ownKey, blockers, revision, isNext ? revision : null)
   }
 
-  /** Whether the id has ever had anything watched. */
+  /** Whether anything was ever watched for this id. */
   watches(id: string): boolean {
     return this.#keysOf.has(id)
   }
 
-  /** The id is woken by its own key, from this revision on. */
+  /** Its own key wakes the id, from this revision on. */
   guard(id: string, ownKey: string, startRevision: bigint): void {
     if (!this.#wakes.has(id)) return
     this.#keysOf.set(id, new Set([ownKey]))
     this.#join(ownKey, id, [startRevision], null)
   }
 
-  /** Only what the id watched of its own is left: it is granted, and nobody in front matters any more. */
+  /** Keeps only the watch on the id's own key: the place is granted, and those ahead do not matter any more. */
   narrow(id: string, ownKey: string, revision: bigint): void {
     if (this.#keysOf.has(id)) this.#watch(id, ownKey, [], revision, null)
   }
@@ -78,7 +79,8 @@ export class Wakeups {
     this.#keysOf.set(id, wanted)
     for (const key of wanted) {
       if (before?.has(key)) continue
-      // That its own key went a moment ago is told by the next look, too: for that key what comes from now on will do.
+      // If its own key went a moment ago, the next look tells that, too. So for that key it is enough to watch from now
+      // on.
       if (key === ownKey) this.#join(key, id, [0n], null)
       else this.#join(key, id, [revision + 1n, 0n], nextSince)
     }
@@ -94,7 +96,7 @@ export class Wakeups {
 
   #join(key: string, id: string, startRevisions: readonly bigint[], nextSince: bigint | null): void {
     const known = this.#wakeups.get(key)
-    // It has been watched since an earlier revision, and what the look saw standing had not been told to be gone.
+    // The key has been watched since an earlier revision, and no event had said that what the look saw was gone.
     if (known !== undefined) {
       known.ids.add(id)
       return
@@ -105,8 +107,8 @@ export class Wakeups {
       onEvents: () => this.#stir(key, vigil),
       onEnd: (error: Error) => this.#ended(key, vigil, error),
     }
-    // One from the look on, so that nothing is missed; if the store has moved on since, etcd serves it from history,
-    // which it looks through ten times a second. One from now on, which is told at once.
+    // One watch from the look on, so that nothing is missed. If the store has moved on since, etcd serves that watch
+    // from history, which it looks through ten times a second. The other watch from now on, which is told at once.
     for (const startRevision of startRevisions) {
       this.#client.watch(Buffer.from(key), { startRevision }, observer).then(
         (watcher) => this.#opened(key, vigil, watcher),
@@ -118,7 +120,8 @@ export class Wakeups {
   #opened(key: string, vigil: KeyVigil, watcher: Watcher): void {
     vigil.watchers.push(watcher)
     if (this.#wakeups.get(key) !== vigil) return watcher.cancel()
-    // A hand-over that came between look and watch would be told from history, late. Who is next looks again instead.
+    // A hand-over between look and watch would be told from history, and so late. So the place that is next looks
+    // again.
     const { nextSince } = vigil
     if (nextSince === null || watcher.nextRevision <= nextSince + 1n) return
     vigil.nextSince = null
@@ -137,9 +140,7 @@ export class Wakeups {
     for (const watcher of vigil.watchers) watcher.cancel()
   }
 
-  /**
-   * The key went, or was put anew by somebody who breaks the line. Whoever cares looks, and names what to watch next.
-   */
+  /** The key went, or a break has written it anew. Its waiters look, and name what to watch next. */
   #stir(key: string, vigil: KeyVigil): void {
     const ids = [...vigil.ids]
     this.#end(key, vigil)
@@ -147,8 +148,8 @@ export class Wakeups {
   }
 
   /**
-   * No more events. After a compaction a look tells what was missed. After a refusal or a time-out a look at once could
-   * end the same way, again and again: then the next heartbeat looks.
+   * No more events will come. After a compaction a look tells what was missed. After a refusal or a time-out an
+   * immediate look could end the same way, again and again; so the next heartbeat looks.
    */
   #ended(key: string, vigil: KeyVigil, error: unknown): void {
     if (error instanceof EtcdCompactedError) this.#stir(key, vigil)

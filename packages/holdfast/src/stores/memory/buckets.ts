@@ -29,7 +29,9 @@ export class Buckets {
     return taken
   }
 
-  /** Buckets of keys that nobody asks for any more: looked for only when there are twice as many as last time. */
+  /**
+   * Removes buckets of keys that nobody uses any more. Looks only when there are twice as many as after the last look.
+   */
   #sweep(now: number): void {
     for (const [key, { until }] of this.#kept) if (until <= now) this.#kept.delete(key)
     this.#sweepAt = Math.max(SWEEP_AT, this.#kept.size * 2)

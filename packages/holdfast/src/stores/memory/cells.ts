@@ -8,7 +8,7 @@ interface Cell {
   readonly lapsesAt: number
 }
 
-/** How long a deleted cell remembers who deleted it, so that a repeated delete can be told that it had succeeded. */
+/** How long a deleted cell remembers its last nonce, so that a repeated delete learns that it had succeeded. */
 const GRAVE_MS = 600_000
 
 export class Cells {

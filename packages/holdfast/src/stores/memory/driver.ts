@@ -1,4 +1,4 @@
-/** The memory driver: lines shared by the tasks of one process, and the worked example of a driver. */
+/** The memory driver: lines shared by the tasks of one process. The worked example of a driver. */
 import type { Runtime } from '../../contract/runtime.ts'
 import { instant } from '../../contract/validity.ts'
 import type {
@@ -77,7 +77,7 @@ export class MemoryDriver implements Driver {
     this.#runtime = runtime
   }
 
-  // An async method turns what the store throws into a rejection, as every driver must.
+  // Async, because an async method turns what the store throws into a rejection, as every driver must.
   async enter(entry: Entry, wait: boolean): Promise<Place | null> {
     const since = instant(this.#runtime)
     return toPlace(this.#hub.store.enter(entry, wait, since.monoMs), since)

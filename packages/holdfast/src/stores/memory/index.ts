@@ -5,7 +5,7 @@ import type { Driver } from '../../contract/driver.ts'
 import { system } from '../../system.ts'
 import { MemoryDriver, SharedLines } from './driver.ts'
 
-/** Which memory. */
+/** Options of `memory`. */
 export interface MemoryOptions {
   /** Drivers of one process with the same name share their lines. Default: lines of its own. 1 to 512 bytes. */
   readonly name?: string
@@ -17,7 +17,7 @@ export interface MemoryOptions {
 
 const hubs = new Map<string, SharedLines>()
 
-/** A store in the memory of this process. */
+/** Makes a store in the memory of this process. */
 export function memory(options: MemoryOptions = {}): Driver {
   checkKeys('memory options', options, ['name', 'prefix', 'runtime'])
   const { name, prefix = 'holdfast', runtime = system } = options

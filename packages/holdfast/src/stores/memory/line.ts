@@ -4,28 +4,30 @@ import { holdersOf } from '../shared/holders.ts'
 export interface MemoryPlace {
   id: string
   readonly token: bigint
-  /** As it was entered. */
+  /** The weight at its enter. */
   readonly weight: number
   ttlMs: number
   data: string
   readonly line: MemoryLine
   readonly enteredAt: number
   lapsesAt: number
-  /** Told that it is granted, or found so by its own request. */
+  /** True once it was woken with its grant, or its own request has found it granted. */
   granted: boolean
-  /** Not to be renewed any more: it weighs until it lapses. */
+  /** The place must not be renewed any more: it counts until it lapses. */
   broken: boolean
-  /** Counts the changes of its weight; a request with a lower one is late. */
+  /** Counts the changes of its weight; a request with a lower turn is late. */
   turn: number
   prev: MemoryPlace | null
   next: MemoryPlace | null
 }
 
-/** A place that has become heavier than it was entered. */
+/** A place that is heavier than when it entered. */
 export interface Raised {
   readonly place: MemoryPlace
   readonly weight: number
-  /** The last token that was granted when it became heavier: those up to it stay granted beside it until they go. */
+  /**
+   * The last token that was granted when this place became heavier. Places up to that token stay granted until they go.
+   */
   readonly beside: bigint
 }
 
@@ -34,9 +36,9 @@ export class MemoryLine {
   readonly capacity: number
   head: MemoryPlace | null = null
   tail: MemoryPlace | null = null
-  /** There is one at most. */
+  /** At most one place is raised. */
   raised: Raised | null = null
-  /** Nobody in the line lapses before this; it is a lower bound, so that most requests need not look. */
+  /** No place in the line lapses before this. It is a lower bound, so that most requests need not look. */
   lapsesFrom: number = Number.POSITIVE_INFINITY
 
   constructor(name: string, capacity: number) {
@@ -60,15 +62,17 @@ export class MemoryLine {
     if (this.raised?.place === place) this.raised = null
   }
 
-  /** What it weighs in the end: of a raised place its new weight. */
+  /** The final weight of a place: for a raised place the new weight. */
   weightOf(place: MemoryPlace): number {
     return this.raised?.place === place ? this.raised.weight : place.weight
   }
 
-  /** The weight in front, and when the earliest of those can lapse. Stops once the answer is "blocked". */
+  /**
+   * The weight ahead of a place, and when the first of the places ahead can lapse. Stops once the answer is "blocked".
+   */
   inFront(place: MemoryPlace): { readonly ahead: number; readonly lapsesAt: number } {
     const { raised } = this
-    // A raised place waits for all that were granted beside it, also for those behind it.
+    // A raised place waits for all places that were granted beside it, even for those behind it.
     const isRaised = raised?.place === place
     const till = isRaised ? raised.beside : place.token
     const mine = this.weightOf(place)
@@ -83,7 +87,7 @@ export class MemoryLine {
     return { ahead, lapsesAt }
   }
 
-  /** The places granted now: those of the front whose weights fit together. */
+  /** The places granted now: those at the front whose weights fit together. */
   granted(): MemoryPlace[] {
     return holdersOf(this.#places(), this.capacity, (place) => this.#extra(place))
   }
@@ -92,7 +96,7 @@ export class MemoryLine {
     for (let place = this.head; place !== null; place = place.next) yield place
   }
 
-  /** Marks those that have become granted and are not yet known to be; returns them in order. */
+  /** Marks the places that have become granted and were not yet marked; returns them in order. */
   newlyGranted(): MemoryPlace[] {
     const fresh: MemoryPlace[] = []
     for (const place of this.granted()) {
@@ -104,7 +108,8 @@ export class MemoryLine {
   }
 
   /**
-   * Whether another one waits. Grants are a prefix of the line: if its last place is granted, only a raised one can.
+   * Whether another place waits. Grants are a prefix of the line: if its last place is granted, only a raised place can
+   * be waiting.
    */
   isAwaitedBesides(place: MemoryPlace): boolean {
     const { tail, raised } = this
@@ -112,7 +117,7 @@ export class MemoryLine {
     return isWaiting(tail) || isWaiting(raised?.place)
   }
 
-  /** By how much a raised place in front is heavier in the eyes of one that was not granted beside it. */
+  /** How much heavier a raised place ahead is for a place that was not granted beside it. */
   #extra(place: MemoryPlace): number {
     const { raised } = this
     return raised === null || place.token <= raised.beside ? 0 : raised.weight - raised.place.weight

@@ -8,7 +8,7 @@ import { Tombstones } from '../shared/tombstones.ts'
 import { Cells } from './cells.ts'
 import { MemoryLine, type MemoryPlace } from './line.ts'
 
-/** A place as the store sees it; the driver adds when it asked. */
+/** A place as the store sees it; the driver adds the time of the request. */
 export interface Answer {
   readonly token: bigint
   readonly ahead: number
@@ -16,7 +16,7 @@ export interface Answer {
   readonly wanted: boolean
 }
 
-/** Told after each step: who has become granted, who was put out, and that the line has changed. */
+/** Hears after each step which places have become granted, which were put out, and that the line has changed. */
 export interface StoreListener {
   granted(place: MemoryPlace): void
   broken(place: MemoryPlace): void
@@ -33,12 +33,12 @@ export class MemoryStore {
   readonly #places = new Map<string, MemoryPlace>()
   /** Ids that left before they entered, and until when a late enter of theirs must be refused. */
   readonly #tombstones = new Tombstones()
-  /** One counter for all lines: tokens rise also across an empty line, and need no memory of it. */
+  /** One counter for all lines: so tokens rise across an empty line, too, and nothing of that line need be kept. */
   #counter = 0n
-  /** How many lines are empty. They are kept for a while, since most are used again soon. */
+  /** How many lines are empty. The store keeps them for a while, because most are used again soon. */
   #idle = 0
 
-  /** No token is below `floor` of the time it is given at: what a restarted or promoted store hands out still rises. */
+  /** No token is below `floor` of the present time, so the tokens of a restarted or promoted store still rise. */
   constructor(listener: StoreListener, floor: (now: number) => bigint = () => 0n) {
     this.#listener = listener
     this.#floor = floor
@@ -56,7 +56,7 @@ export class MemoryStore {
   touch(entry: Entry, now: number): Answer | null {
     const place = this.#places.get(entry.id)
     if (place === undefined) return null
-    // Judged by the line as it is now: a lapsed place is removed here, and never comes back.
+    // Judge by the line as it is now: this removes a lapsed place, which never comes back.
     this.#purge(place.line, now)
     return this.#places.get(entry.id) === place ? this.#renew(place, now) : null
   }
@@ -68,8 +68,8 @@ export class MemoryStore {
       return
     }
     this.#purge(place.line, now)
-    // A is broken and told; it leaves, and its work goes on for a moment. B must not be served before A's lease has run
-    // out.
+    // Schedule: A is broken and woken; A leaves, and its work goes on for a moment. B must not be served before A's
+    // lease has run out.
     if (this.#places.get(entry.id) !== place || place.broken) return
     if (afterMs > 0) {
       place.broken = true
@@ -92,14 +92,14 @@ export class MemoryStore {
       }
       return answers
     } finally {
-      // Also when a line refuses by throwing: those entered before it go again.
+      // Also if a line refuses by throwing: the places entered before that must go again.
       if (answers.length < entries.length) {
         for (const entered of entries.slice(0, answers.length)) this.leave(entered, 0, now)
       }
     }
   }
 
-  /** The old id is dead from now on, and never names a place again. */
+  /** From now on the old id is dead, and never names a place again. */
   rename(entry: Entry, id: string, now: number): Answer | null {
     const place = this.#places.get(id) ?? this.#places.get(entry.id)
     if (place === undefined) return null
@@ -232,7 +232,7 @@ export class MemoryStore {
       }
     }
     line.lapsesFrom = lapsesFrom
-    // Every step that removes places tells the newly granted, not only leave.
+    // Every step that removes places wakes the newly granted, not only leave.
     if (removed) this.#settle(line)
   }
 

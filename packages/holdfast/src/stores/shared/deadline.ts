@@ -1,12 +1,15 @@
 /**
  * The deadline of every store: the one place that judges "no answer in time".
  *
- * A process that was blocked or stopped finds its timers overdue and the answers unread in the socket. Timers run
- * first, so a timer that judged by itself would give up a sound connection, and with it every lock that the connection
- * holds. An immediate runs after the sockets were read: an answer that waits there counts, however late the timer is.
+ * After a process was blocked or stopped, its timers are overdue and the answers lie unread in the socket. Timers run
+ * first. So a timer that judged by itself would give up a sound connection, and with it every lock of that connection.
+ * An immediate runs after the sockets were read: an answer that lies there counts, however late the timer is.
  */
 
-/** setTimeout fires at once for anything longer; who is told early looks at the clock and sets the deadline again. */
+/**
+ * The longest timer: setTimeout fires at once for anything longer. A callback that comes early looks at the clock and
+ * sets the deadline again.
+ */
 const DELAY_MS_MAX = 2 ** 31 - 1
 
 /**
@@ -22,7 +25,7 @@ export class Deadline {
   #keepsAlive = false
 
   /**
-   * `passed` is called at the earliest moment that was set, or a little before: it looks at the clock, and sets the
+   * Calls `passed` at the earliest moment that was set, or a little before: `passed` looks at the clock, and sets the
    * next.
    */
   constructor(passed: () => void, now: () => number = () => performance.now()) {
@@ -40,7 +43,7 @@ export class Deadline {
     if (!this.#keepsAlive) this.#timer.unref()
   }
 
-  /** Whether the process is to live until then. Default: no. */
+  /** Whether the process must live until then. Default: no. */
   keepAlive(alive: boolean): void {
     if (alive === this.#keepsAlive) return
     this.#keepsAlive = alive
@@ -68,7 +71,7 @@ export class Deadline {
 
 /**
  * Settles as `promise` does, or rejects with `late()` once `performance.now()` has reached `at`; what the promise does
- * later is of no interest any more. Meanwhile the process stays alive, unless it is `background` work that nobody
+ * later does not matter any more. Meanwhile the process stays alive, unless this is `background` work that nobody
  * awaits.
  */
 export async function within<T>(promise: Promise<T>, at: number, late: () => Error, background = false): Promise<T> {

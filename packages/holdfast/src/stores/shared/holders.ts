@@ -3,7 +3,7 @@ import { isGranted } from '../../contract/driver.ts'
 
 /**
  * @param places the line, in order, or its front.
- * @param extra by how much a raised place in front is heavier for this one, which was not granted beside it.
+ * @param extra how much heavier a raised place ahead is for a place that was not granted beside it.
  */
 export function holdersOf<P extends { readonly weight: number }>(
   places: Iterable<P>,

@@ -1,6 +1,6 @@
 /**
- * Loads a client package that its user has installed (an optional peer). It is asked for at run time and never by an
- * import: a bundler would warn of those that are not installed, and Jest can't load one from CommonJS.
+ * Loads a client package that the user has installed (an optional peer). The package is required at run time and never
+ * imported: a bundler would warn about packages that are not installed, and Jest can't load an import from CommonJS.
  */
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -8,8 +8,8 @@ import { pathToFileURL } from 'node:url'
 import { MissingClientError } from '../../contract/errors.ts'
 
 /**
- * The package as `require` gives it.
- * @param needed what to say if it is not installed; how to install it is added.
+ * The package as `require` returns it.
+ * @param needed what to say if it is not installed; the command that installs it is added.
  */
 export function loadPeer(name: string, needed = `this store needs the package ${name}`): unknown {
   const found = findModule(name)
@@ -18,11 +18,11 @@ export function loadPeer(name: string, needed = `this store needs the package ${
 }
 
 /**
- * The file that a module's name stands for: seen from this file, or, when this file is part of a bundle that was moved,
- * from the program that runs, or from the folder that it runs in. Null: it is not installed.
+ * The file that a module's name stands for, as seen from this file. If this file is part of a bundle that was moved: as
+ * seen from the program that runs, or from the folder that it runs in. null: the module is not installed.
  */
 export function findModule(name: string): string | null {
-  // Where the bundle is an ES module, this file's own address is not known.
+  // In a bundle that is an ES module, this file's own address is not known.
   const places = [import.meta.url, process.argv[1] ?? '', join(process.cwd(), 'package.json')]
   for (const place of places) {
     if (place === '') continue

@@ -6,9 +6,9 @@ export interface PollRange {
 }
 
 export interface Polling {
-  /** Whether anybody is to be looked out for. */
+  /** Whether there is anything to poll for. */
   needed(): boolean
-  /** Polls once: true if something had happened. */
+  /** Polls once; true if something had happened. */
   poll(): Promise<boolean>
 }
 
@@ -26,17 +26,17 @@ export class Poller {
     this.#pauseMs = range.minMs
   }
 
-  /** There is somebody new to look out for. */
+  /** There is something new to poll for. */
   kick(): void {
     const isQuick = this.#pauseMs === this.#range.minMs
     this.#pauseMs = this.#range.minMs
-    // A poll that is due soon serves the new one too; a crowd must not push it off again and again.
+    // A poll that is due soon serves the newcomer, too. Otherwise a crowd of newcomers would delay it again and again.
     if (this.#isAsking || this.#isStopped || (this.#timer !== null && isQuick)) return
     this.rest()
     this.#arm()
   }
 
-  /** Polls no more until the next kick. */
+  /** Stops polling until the next kick. */
   rest(): void {
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#timer = null
@@ -48,7 +48,7 @@ export class Poller {
   }
 
   #arm(): void {
-    // Jitter: processes that were started together must not ask together.
+    // Jitter: processes that were started together must not poll together.
     this.#timer = setTimeout(() => void this.#ask(), this.#pauseMs * (0.75 + Math.random() / 2)).unref()
   }
 
@@ -57,7 +57,7 @@ export class Poller {
     if (!this.#polling.needed()) return
     this.#isAsking = true
     const pauseMs = this.#pauseMs
-    // A store out of reach shows itself to the heartbeat, which has somebody to tell; here it is asked less often.
+    // The heartbeat reports a store that is out of reach, because it knows whom to tell; here poll less often.
     const found = await this.#polling.poll().then(itself, unknown)
     this.#isAsking = false
     if (found === true) this.#pauseMs = this.#range.minMs

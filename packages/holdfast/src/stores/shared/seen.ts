@@ -1,7 +1,7 @@
-/** What a value that should have been a client seems to be, for an error that names it. */
+/** Says what a value seems to be that should have been a client, for an error. */
 import { shown } from '../../contract/check.ts'
 
-/** Some that are easily mistaken for what a store can use, by members that no other has. */
+/** Values that users mistake for clients, recognised by members that no others have. */
 const KNOWN: readonly (readonly [what: string, ...members: string[]])[] = [
   ['an Express app', 'use', 'listen', 'handle'],
   ['a client of redis 2 or 3, which answers by callbacks', 'send_command', 'server_info', 'duplicate'],

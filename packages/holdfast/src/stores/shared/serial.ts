@@ -2,10 +2,10 @@
 import { onAbort } from '../../contract/aborts.ts'
 
 export class Serial {
-  /** Who waits for each key that somebody has. */
+  /** For each key that somebody has: the callers that wait for it. */
   readonly #waiting = new Map<string, (() => void)[]>()
 
-  /** Runs `act` once nobody before it has the key; at once, in this very call, if nobody has it now. */
+  /** Runs `act` once all earlier callers have passed the key on; at once, in this very call, if nobody has it now. */
   async run<T>(key: string, act: () => Promise<T>): Promise<T> {
     if (!this.#takeFree(key)) await this.take(key, true)
     try {
@@ -34,13 +34,13 @@ export class Serial {
         reject(stop?.reason as Error)
       }
       waiting.push(mine)
-      // A signal that was aborted before tells nobody any more.
+      // A signal that was aborted before fires no event any more.
       if (stop?.aborted === true) giveUp()
       else if (stop !== undefined) forget = onAbort(stop, giveUp)
     })
   }
 
-  /** The next who waits for the key has it; if nobody does, it is free. */
+  /** Gives the key to the next waiting caller; if none waits, the key is free. */
   pass(key: string): void {
     const next = this.#waiting.get(key)?.shift()
     if (next !== undefined) next()

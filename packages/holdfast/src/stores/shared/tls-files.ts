@@ -1,4 +1,4 @@
-/** Certificates and key that a store's URL names by their files. */
+/** Certificates and key for TLS, from the files that a store's URL names. */
 import { readFileSync } from 'node:fs'
 import { shown } from '../../contract/check.ts'
 import { UsageError } from '../../contract/errors.ts'
@@ -11,7 +11,7 @@ export interface TlsFiles {
   readonly key?: Buffer
 }
 
-/** undefined: the URL names none. `secure` is the scheme that they go with. */
+/** undefined: the URL names no files. `secure` is the scheme that may name files. */
 export function tlsFiles({ scheme, settings }: StoreUrl, store: string, secure: string): TlsFiles | undefined {
   const { ca, cert, key } = settings
   if (ca === undefined && cert === undefined && key === undefined) return undefined

@@ -1,12 +1,12 @@
-/** Ids that may not come back: leave overtook its own delayed enter, which must find that it is too late. */
+/** Ids that may not come back. If leave overtook its own delayed enter, that enter must find that it is too late. */
 import type { Entry } from '../../contract/driver.ts'
 
-/** Each stays for one ttl, by the clock of whoever asks. `T` is what is remembered of it. */
+/** Each id stays for one ttl, by the caller's clock. `T` is what is remembered of it. */
 export class Tombstones<T = true> {
   readonly #kept = new Map<string, { readonly until: number; readonly what: T }>()
 
   add({ id, ttlMs }: Pick<Entry, 'id' | 'ttlMs'>, now: number, what: T): void {
-    // In the order in which they were added; a later one with a shorter time waits for those before it.
+    // In the order in which they were added; a later id with a shorter time waits for those before it.
     for (const [other, { until }] of this.#kept) {
       if (until > now) break
       this.#kept.delete(other)

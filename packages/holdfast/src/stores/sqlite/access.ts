@@ -1,4 +1,4 @@
-/** Who may use what stands beside the file: whoever may write the file, and nobody else. */
+/** Who may use what lies beside the file: whoever may write the file, and nobody else. */
 import {
   chmodSync,
   chownSync,
@@ -11,9 +11,9 @@ import {
   statSync,
 } from 'node:fs'
 
-/** From linux/fcntl.h, which Node does not hand on: a descriptor that only names a file. */
+/** From linux/fcntl.h, which Node does not export: a descriptor that only names a file. */
 const O_PATH = 0o10_000_000
-/** Whether a file can be used by its descriptor, whatever is put in its place meanwhile. */
+/** Whether a file can be used by its descriptor, whatever anybody puts in its place meanwhile. */
 export const hasProc: boolean = existsSync('/proc/self/fd')
 
 export interface Access {
@@ -35,20 +35,20 @@ export function accessTo(file: string): Access {
     folderMode |= 7 << shift
     socketMode |= 6 << shift
   }
-  // The sticky bit: among users who share the folder each removes his own sockets only.
+  // The sticky bit: among users who share the folder, each can remove only their own sockets.
   if ((folderMode & 0o077) !== 0) folderMode |= 0o1000
   return { uid, gid, mode: mode & 0o777, folderMode, socketMode }
 }
 
-/** Whether the mode of what this user owns is ours to change. */
+/** Whether we may change the mode of what this user owns. */
 export function isOurs(uid: number): boolean {
   const own = process.geteuid?.()
   return own === undefined || own === 0 || own === uid
 }
 
 /**
- * Uses a path that leads to this very file, and never through a link. It is not opened for reading: to close a
- * descriptor that is gives back all locks that this process has on the file, those of SQLite included.
+ * Calls `use` with a path that leads to this very file, and never through a link. The file is not opened for reading:
+ * closing such a descriptor gives back all locks that this process has on the file, including those of SQLite.
  */
 export function grasp<T>(path: string, use: (path: string, stat: Stats) => T): T | null {
   return attempt(() => {
@@ -61,7 +61,7 @@ export function grasp<T>(path: string, use: (path: string, stat: Stats) => T): T
   })
 }
 
-/** Gives it the file's owner, as far as we may, and this mode. What root makes belongs to the file's owner. */
+/** Gives it the file's owner, as far as we may, and this mode. What root creates belongs to the file's owner. */
 export function handTo({ uid, gid }: Access, path: string, mode: number): void {
   if (!hasProc) return
   grasp(path, (itself, stat) => {
@@ -73,8 +73,8 @@ export function handTo({ uid, gid }: Access, path: string, mode: number): void {
 }
 
 /**
- * SQLite gives the log the rights that the file has when the log is made. Who changes those of the file later, to share
- * it, would have the others stopped by the log.
+ * SQLite gives its log the rights that the file has when the log is created. If the owner later changes the rights of
+ * the file, to share it, the log would stop the others.
  */
 export function shareLog(file: string): void {
   const access = accessTo(file)
@@ -82,14 +82,14 @@ export function shareLog(file: string): void {
 }
 
 /**
- * Makes an empty file that only this user may use; SQLite gives its log the same mode. One that is there stays as its
- * owner has made it. Nothing is opened then: to close it would give back all locks that this process has on the file.
+ * Creates an empty file that only this user may use; SQLite gives its log the same mode. An existing file stays as its
+ * owner made it, and is not opened: closing it would give back all locks that this process has on the file.
  */
 export function makePrivateFile(path: string): void {
   attempt(() => closeSync(openSync(path, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY, 0o600)))
 }
 
-/** What the file system refuses is null: others are slower then, or are told by SQLite itself. */
+/** null if the file system refuses: then other processes are slower, or SQLite itself reports an error. */
 export function attempt<T>(step: () => T): T | null {
   try {
     return step()

@@ -1,6 +1,6 @@
 /**
- * The queue before the file: what is asked for in one turn of the event loop goes into one immediate transaction.
- * A busy file is tried again asynchronously, so that no call blocks the event loop for long.
+ * The queue before the file: the jobs of one turn of the event loop go into one immediate transaction. A busy file is
+ * tried again asynchronously, so that no call blocks the event loop for long.
  */
 import { ClosedError, HoldfastError, StoreUnreachableError } from '../../contract/errors.ts'
 import type { Runtime } from '../../contract/runtime.ts'
@@ -10,9 +10,9 @@ import { isBusy, toStoreError } from './errors.ts'
 
 export type BatchRuntime = Pick<Runtime, 'now' | 'after' | 'random'>
 
-/** What happens around the transactions. */
+/** Hears what happens around the transactions. */
 export interface BatchListener {
-  /** Before a transaction; what it throws fails all that are queued. */
+  /** Called before a transaction; if it throws, all queued jobs fail. */
   before(): void
   committed(): void
   rolledBack(): void
@@ -23,13 +23,13 @@ interface Turn {
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
   readonly askedAt: number
-  /** Was in a transaction that failed: takes one of its own, so that only the culprit fails. */
+  /** True: its last transaction failed. Now it gets a transaction of its own, so that only the culprit fails. */
   isSolo: boolean
 }
 
 type Outcome = { readonly turn: Turn; readonly value: unknown } | { readonly turn: Turn; readonly error: HoldfastError }
 
-/** How long a busy file is tried again before its callers are told. */
+/** How long to try a busy file again before the callers get an error. */
 const BUSY_MS_MAX = 5_000
 const PAUSE = { backoffMinMs: 0.25, backoffMaxMs: 10 }
 /** Jobs beyond this go into the next transaction, after the event loop has had its turn. */
@@ -59,7 +59,7 @@ export class TransactionBatch {
   }
 
   /**
-   * Runs the job inside a transaction. It may run again after a rollback, so it must not touch anything but the file.
+   * Runs the job inside a transaction. The job may run again after a rollback, so it must touch nothing but the file.
    */
   run<T>(job: () => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
@@ -84,8 +84,9 @@ export class TransactionBatch {
   }
 
   /**
-   * After all promises of this turn have had theirs: their calls join the same transaction. But a caller that takes and
-   * releases in a loop must not keep the event loop from timers and sockets, so now and then it is let round.
+   * Runs after all promises of this turn have settled: then their calls join the same transaction. But a caller that
+   * takes and releases in a loop must not keep the event loop from timers and sockets, so now and then the loop goes
+   * round.
    */
   #schedule(now: number): void {
     if (now - this.#letRoundAt < LET_ROUND_MS) {
@@ -127,8 +128,8 @@ export class TransactionBatch {
   }
 
   /**
-   * Works through the queue without taking from it; what a job throws that is ours is its answer, all else undoes the
-   * turn.
+   * Runs the jobs of the queue without removing them. An error of ours that a job throws is its answer; any other error
+   * undoes the turn.
    */
   #work(outcomes: Outcome[]): void {
     const until = this.#runtime.now() + WORK_MS_MAX
@@ -144,20 +145,22 @@ export class TransactionBatch {
     }
   }
 
-  /** The engine failed in this transaction: the culprit is told, if it was alone in it. */
+  /** The engine failed in this transaction: if one job was alone in it, that job gets the error. */
   #blame(outcomes: readonly Outcome[], error: unknown): void {
     const first = this.#queue[0]
     if (first?.isSolo === true || this.#queue.length === 1) {
       this.#queue.shift()
       first?.reject(toStoreError(error, this.#path))
     } else {
-      // One of these is the culprit, and the others must not suffer for it.
+      // One of these jobs is the culprit, and the others must not suffer for it.
       for (const turn of this.#queue.slice(0, outcomes.length + 1)) turn.isSolo = true
     }
     this.#next()
   }
 
-  /** False: not even that is possible, the file is damaged. This runs in a timer: to throw would end the process. */
+  /**
+   * False: not even that is possible, the file is damaged. This runs in a timer, where throwing would end the process.
+   */
   #rollBack(): boolean {
     try {
       this.#engine.exec('ROLLBACK')

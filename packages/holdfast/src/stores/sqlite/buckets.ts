@@ -1,6 +1,5 @@
 /**
- * Rate limits in the file. Each method runs inside a transaction, so that what is read is still true when it is
- * written.
+ * Rate limits in the file. Each method runs inside a transaction, so that what it read is still true when it writes.
  */
 import { type Bucket, EMPTY, takeFrom } from '../../contract/bucket.ts'
 import type { Demand, Taken } from '../../contract/driver.ts'

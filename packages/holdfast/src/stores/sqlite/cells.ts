@@ -8,7 +8,7 @@ interface Cell {
   readonly nonce: string
 }
 
-/** How long a deleted cell remembers who deleted it, so that a repeated delete can be told that it had succeeded. */
+/** How long a deleted cell remembers its last nonce, so that a repeated delete learns that it had succeeded. */
 const GRAVE_US = 600e6
 const SWEEP_US = 60e6
 const SWEEP_MAX = 1_000
@@ -44,7 +44,7 @@ export class Cells {
     return view({ version, value: next, nonce })
   }
 
-  /** Lapsed cells that nobody asks for again. */
+  /** Removes lapsed cells that nobody asks for again. */
   #tidy(now: number): void {
     if (now - this.#sweptAt < SWEEP_US) return
     this.#sweptAt = now

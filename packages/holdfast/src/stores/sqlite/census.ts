@@ -1,15 +1,15 @@
-/** The processes that stand in the file: who they are, and which of them are dead. */
+/** The processes in the file: who they are, and which of them are dead. */
 import type { Engine, Statement } from './engine.ts'
 import type { Host } from './host.ts'
 import { isDead, type Mortal } from './dead-process.ts'
 import { isSocketName } from './wakeups-folder.ts'
 
-/** Short-lived processes come and go by the thousand: what is remembered of them is forgotten now and then. */
+/** Short-lived processes come and go by the thousand, so what is remembered of them is cleared now and then. */
 const KNOWN_MAX = 1_024
-/** An answer "alive" is good for this long: one transaction asks about the same process many times. */
+/** How long the answer "alive" stays good: one transaction asks about the same process many times. */
 const FRESH_US = 1_000
 
-/** The key of nobody: it is never in the census, and so never found dead. */
+/** The key of no process: the census never has it, so it is never found dead. */
 export const NOBODY = 0
 
 export class Census {
@@ -43,14 +43,14 @@ export class Census {
     this.#aliveAt.delete(key)
   }
 
-  /** Rows never change, so that one look is enough. Undefined: it has been removed. */
+  /** Rows never change, so one look is enough. undefined: the row was removed. */
   find(key: number): Mortal | undefined {
     const known = this.#known.get(key)
     if (known !== undefined) return known
     const row = this.#select.get(key) as (Omit<Mortal, 'isGroup'> & { readonly is_group: number }) | undefined
     if (row === undefined) return undefined
     const { pid, world, start } = row
-    // Another user may have written the row: what is not of our making is a process without a socket.
+    // Another user may have written the row: a socket name that is not ours counts as none.
     const socket = isSocketName(row.socket) ? row.socket : ''
     const who: Mortal = { key, pid, world, start, socket, isGroup: row.is_group === 1 }
     if (this.#known.size >= KNOWN_MAX) this.#forget()
@@ -58,7 +58,7 @@ export class Census {
     return who
   }
 
-  /** The sockets of all who stand in the file. */
+  /** The sockets of all processes in the file. */
   sockets(): ReadonlySet<string> {
     return new Set((this.#sockets.all() as { readonly socket: string }[]).map(({ socket }) => socket))
   }

@@ -41,7 +41,7 @@ const TRAITS: Traits = Object.freeze({
 
 /** Places in one job: a heartbeat of many must not block the event loop. */
 const TOUCHES_PER_JOB = 50
-/** How often observers of a line are told that some other process has written. */
+/** How often observers of a line hear that another process has written. */
 const OBSERVE_MS = 200
 
 /** The store in a SQLite file. */
@@ -125,7 +125,7 @@ export class SqliteDriver implements Driver, FileListener, LivenessListener {
       const page = await this.#run(({ listing }) => listing.page(names.stored(prefix), from, host.now()))
       const last = page.at(-1)
       if (last === undefined) return
-      // A line of which a purge has left nothing is none.
+      // A line without places after the purge is no line.
       for (const line of page) if (line.capacity > 0) yield { ...line, name: names.shown(line.name) }
       after = last.name
     }
@@ -178,10 +178,10 @@ export class SqliteDriver implements Driver, FileListener, LivenessListener {
   }
 
   /**
-   * Ties the places that this driver has in a line to one more process: they are alive while either lives, also past
-   * their ttl once this process can't renew them any more. With `group` (default true) it counts as alive while any
-   * member of the process group that it leads does. Answers how many places were tied: 0 when that process is gone
-   * already.
+   * Ties the places that this driver has in a line to one more process. They are alive while either process lives, even
+   * past their ttl if this process can't renew them any more. With `group` (default true) that process counts as alive
+   * while any member of the process group that it leads lives. Returns how many places were tied: 0 if that process has
+   * ended already.
    */
   async alsoAlive(name: string, pid: number, options: { readonly group?: boolean } = {}): Promise<number> {
     const { host } = this.#options
@@ -196,7 +196,7 @@ export class SqliteDriver implements Driver, FileListener, LivenessListener {
     return this.#closing
   }
 
-  // What the file tells.
+  // What the file reports.
 
   woken(wakeups: readonly Wakeup[]): void {
     const file = this.#file
@@ -226,9 +226,9 @@ export class SqliteDriver implements Driver, FileListener, LivenessListener {
     file?.close().catch((error: unknown) => diagnostics.failed(this.#options.path, error))
   }
 
-  // What the vigil asks.
+  // What the liveness watch asks.
 
-  /** Whether the process of this number has ended. */
+  /** Whether the process with this key has ended. */
   isDead(process: number): boolean {
     const file = this.#file
     return file !== null && (this.#quietly(() => file.census.isDead(process)) ?? false)
@@ -306,8 +306,8 @@ export class SqliteDriver implements Driver, FileListener, LivenessListener {
   }
 
   /**
-   * Reads in a timer or after a commit, where nobody could be told: what is wrong with the file is told by the next
-   * call.
+   * Reads in a timer or after a commit, where an error would reach nobody: the next call reports what is wrong with the
+   * file.
    */
   #quietly<T>(read: () => T): T | undefined {
     try {
@@ -347,12 +347,12 @@ export class SqliteDriver implements Driver, FileListener, LivenessListener {
     const opening = this.#opening
     this.#liveness.close()
     this.#cancelObserve?.()
-    // A file that could not be opened needs no closing; whoever asked for it has been told.
+    // A file that could not be opened needs no closing; the caller that opened it got the error.
     if (this.#file === null && opening !== null) await Promise.allSettled([opening])
     await this.#file?.close()
   }
 
-  /** Other processes' commits show in the file's version: cheap to ask for, and it takes no lock. */
+  /** Other processes' commits change the file's version, which is cheap to read and needs no lock. */
   #observe(): void {
     if (this.#closing !== null || this.#cancelObserve !== null) return
     this.#cancelObserve = this.#options.runtime.after(
@@ -362,8 +362,8 @@ export class SqliteDriver implements Driver, FileListener, LivenessListener {
         if (!this.#localWakeups.hasObservers) return
         this.#observe()
         const file = this.#file
-        // An observer that is told of nothing would wait for ever: unreadable counts as changed, and its own look
-        // fails.
+        // An observer that hears nothing would wait for ever. So an unreadable file counts as changed, and the
+        // observer's own look fails.
         const version = file === null ? null : this.#quietly(() => file.dataVersion())
         if (version === this.#dataVersion) return
         this.#dataVersion = version
@@ -382,7 +382,7 @@ function placeOf({ token, ahead, recheckMs, wanted }: Answer, since: Instant): P
   return { token: BigInt(token), ahead, recheckMs, since, wanted }
 }
 
-/** Whoever may write in the folder may ring: what is not of our making wakes nobody. */
+/** Whoever may write in the folder may send a message: a message that is not ours wakes nobody. */
 function parseMessage(message: string): [id: string, token: number | null] {
   try {
     const value: unknown = JSON.parse(message)

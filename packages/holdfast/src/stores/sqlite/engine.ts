@@ -1,4 +1,4 @@
-/** The seam to SQLite itself: what the driver calls of `node:sqlite`, and of `libsql` where Node has none. */
+/** The seam to SQLite itself: what the driver calls of `node:sqlite`, or of `libsql` if Node has none. */
 import { MissingClientError, UsageError } from '../../contract/errors.ts'
 import { loadPeer } from '../shared/peer.ts'
 import { isBusy } from './errors.ts'
@@ -8,8 +8,8 @@ export type Value = string | number | null
 export type Row = Readonly<Record<string, unknown>>
 
 /**
- * Made once and used again. A bound limit is written `LIMIT +?`: a bare `LIMIT ?` is part of the plan to newer SQLites,
- * which then prepare the statement anew whenever it is bound (measured: 19 us instead of 4.5).
+ * Made once and used again. A bound limit is written `LIMIT +?`: for newer SQLites a bare `LIMIT ?` is part of the
+ * plan, and they prepare the statement again whenever it is bound (measured: 19 us instead of 4.5).
  */
 export interface Statement {
   run(...values: Value[]): { readonly changes: number | bigint }
@@ -27,19 +27,18 @@ export interface Engine {
 /** What opens the file: Node's own module, or the package libsql. */
 export type EngineName = 'node:sqlite' | 'libsql'
 
-/** Opens a file, and makes an empty one if there is none. */
+/** Opens a file, and creates an empty one if there is none. */
 export type OpenEngine = (path: string) => Engine
 
 /**
  * How long SQLite itself may sleep on a lock, inside a call that blocks the event loop. Not at all: a transaction of
- * ours takes some tens of microseconds, and asking again asynchronously gave as many hand-overs as naps of 1 or 2 ms
- * did.
+ * ours takes some tens of microseconds, and asking again asynchronously gave as many hand-overs as naps of 1 or 2 ms.
  */
 export const BUSY_TIMEOUT_MS = 0
 
 type Database = new (path: string) => Engine
 
-/** Null: this Node has none, or the package is not installed. */
+/** null: this Node has none, or the package is not installed. */
 const LOADERS: Record<EngineName, () => OpenEngine | null> = {
   'node:sqlite': () => {
     const builtin = process.getBuiltinModule('node:sqlite') as { readonly DatabaseSync: Database } | undefined
@@ -51,7 +50,7 @@ const LOADERS: Record<EngineName, () => OpenEngine | null> = {
   },
 }
 
-/** Loads the engine asked for, or the first that is there. */
+/** Loads the engine that was asked for, or the first that exists. */
 export async function loadEngine(asked: EngineName | undefined): Promise<OpenEngine> {
   const names: EngineName[] = asked === undefined ? ['node:sqlite', 'libsql'] : [asked]
   for (const name of names) {
@@ -67,7 +66,7 @@ export async function loadEngine(asked: EngineName | undefined): Promise<OpenEng
   )
 }
 
-/** Null: the package, or the binary package that it loads for this platform, is not there. */
+/** null: the package is not installed, or the binary package that it loads for this platform is not. */
 function loadLibsql(): Database | null {
   try {
     return loadPeer('libsql') as Database
@@ -100,9 +99,9 @@ class LibsqlEngine implements Engine {
 }
 
 /**
- * A statement of libsql's that has failed reports the same error ever after: A's call fails, and B's, which is sound,
- * fails with A's error. So it is prepared anew. Not so when the file was busy: a BEGIN that waits for its turn counts
- * as running until it is used again or its memory is collected, and no COMMIT goes through meanwhile.
+ * A libsql statement that has failed reports the same error ever after: A's call fails, and B's sound call fails with
+ * A's error. So the statement is prepared anew. But not if the file was busy: a BEGIN that waits counts as running
+ * until it is used again or garbage-collected, and no COMMIT goes through meanwhile.
  */
 class LibsqlStatement implements Statement {
   readonly #database: Engine

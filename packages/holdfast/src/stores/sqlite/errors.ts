@@ -1,4 +1,4 @@
-/** What SQLite's errors mean to a caller, and what can be done about each. */
+/** What SQLite's errors mean to a caller, and what to do about each. */
 import { HoldfastError, StoreError, StoreUnreachableError } from '../../contract/errors.ts'
 
 const BUSY = 5
@@ -14,13 +14,13 @@ const ADVICE: Readonly<Record<number, string>> = {
   26: 'is not a SQLite database; give another path, or move that file away',
 }
 
-/** The primary result code, from either engine; null: not an error of SQLite's. */
+/** The primary result code, from either engine; null: not an error of SQLite. */
 function codeOf(error: unknown): number | null {
   if (!(error instanceof Error)) return null
   const { errcode, rawCode } = error as { readonly errcode?: unknown; readonly rawCode?: unknown }
   const code = errcode ?? rawCode
   if (typeof code === 'number') return code & 0xff
-  // libsql gives no code for a file that it can't open, only this.
+  // For a file that it can't open libsql gives no code, only this message.
   const unopened = /^ConnectionFailed\(.*: (\d+)"\)$/s.exec(error.message)
   return unopened === null ? null : Number(unopened[1]) & 0xff
 }
@@ -30,7 +30,7 @@ export function isBusy(error: unknown): boolean {
   return codeOf(error) === BUSY
 }
 
-/** An error that callers may see; what is ours already, or not of SQLite's, stays as it is. */
+/** The error for callers. An error of ours, or one that is not SQLite's, stays as it is. */
 export function toStoreError(error: unknown, path: string): unknown {
   const code = codeOf(error)
   if (error instanceof HoldfastError || code === null) return error
@@ -41,7 +41,7 @@ export function toStoreError(error: unknown, path: string): unknown {
   return new StoreError(`sqlite: ${path} ${advice}`, { cause: error })
 }
 
-/** Why a file could not be made ready. Whoever may write it may have taken tables and rows out of it. */
+/** Why a file could not be made ready. Whoever may write the file may have removed tables and rows. */
 export function toOpenError(error: unknown, path: string): unknown {
   const told = toStoreError(error, path)
   if (told instanceof HoldfastError) return told

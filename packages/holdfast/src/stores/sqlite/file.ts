@@ -19,7 +19,7 @@ import { SqliteStore } from './store.ts'
 import { TransactionBatch } from './batch.ts'
 
 export interface FileListener extends WakeupSocketsListener {
-  /** To be told, now that the transaction is in force. */
+  /** The transaction is in force: send these wake-ups. */
   woken(wakeups: readonly Wakeup[]): void
   /** The path leads to another file now, or to none. */
   replaced(): void
@@ -27,7 +27,7 @@ export interface FileListener extends WakeupSocketsListener {
 
 export interface FileOptions {
   readonly path: string
-  /** What is made at the path is for this user only. Default false: the umask decides, as for any file. */
+  /** Create what is missing at the path for this user only. Default false: the umask decides, as for any file. */
   readonly isPrivate?: boolean
   readonly engine: EngineName | undefined
   readonly runtime: Pick<Runtime, 'now' | 'wallNow' | 'after' | 'random'>
@@ -36,7 +36,7 @@ export interface FileOptions {
 }
 
 const OPEN_MS_MAX = 5_000
-/** How often the path is compared with the file that is open. */
+/** How often the path is compared with the open file. */
 const STAT_MS = 100
 const LOG_BYTES_LEFT = 1_048_576
 const FOLDER = 0o777
@@ -125,13 +125,13 @@ export class SqliteFile {
   }
 
   /**
-   * The last one to close empties the log. But libsql closes only when its statements are collected, which the end of a
-   * process forestalls; short-lived processes would then each read a long log anew.
+   * The last process to close empties the log. But libsql closes only when its statements are garbage-collected, and a
+   * process may end before that. Short-lived processes would then each read a long log again.
    */
   #trimLog(): void {
     const log = statSync(`${this.#realPath}-wal`, { throwIfNoEntry: false })
     if (log !== undefined && log.size > LOG_BYTES_LEFT) {
-      // Answers by a row, not an error, when others are at work.
+      // If others are at work, this answers with a row, not with an error.
       this.engine.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()
     }
   }
@@ -146,7 +146,10 @@ export class SqliteFile {
     }
   }
 
-  /** Whoever deletes or replaces the file parts us from those who open it after: two lines of one name. Say so. */
+  /**
+   * If somebody deletes or replaces the file, we and those who open the file afterwards have two lines of one name. Say
+   * so.
+   */
   #checkInode(listener: FileListener): void {
     const { runtime, path } = this.#options
     const now = runtime.now()
@@ -194,8 +197,8 @@ function openReady(openEngine: OpenEngine, path: string, host: Host): Engine {
 
 function enroll(engine: Engine, host: Host, socket: string): number {
   const { world, pid, start } = host
-  // The key counts only once it is committed. A statement by itself gives its row first and commits later: the commit
-  // fails, the next process gets the same key, and each of the two is rung for the other.
+  // The key counts only once it is committed. A single statement would return its row first and commit later. If that
+  // commit fails, the next process gets the same key, and wake-ups for one go to the other.
   engine.exec('BEGIN IMMEDIATE')
   try {
     const key = new Census(engine, host).add({ world, pid, start, socket, isGroup: false })

@@ -1,4 +1,4 @@
-/** What stands in front of a place, read in one statement and only as far as it takes to say "blocked". */
+/** What stands ahead of a place, read in one statement and only as far as it takes to say "blocked". */
 import type { Entry } from '../../contract/driver.ts'
 import { holdersOf } from '../shared/holders.ts'
 import { NOBODY } from './census.ts'
@@ -7,18 +7,18 @@ import type { Engine, Statement } from './engine.ts'
 export interface Front {
   readonly ahead: number
   readonly count: number
-  /** When the first of them lapses, or should have. */
+  /** When the first of the places ahead lapses, or should have lapsed. */
   readonly dueAt: number | null
-  /** When the first that has not yet lapsed will. */
+  /** When the first of the places ahead lapses that has not lapsed yet. */
   readonly nextAt: number | null
   /** The lowest and the highest capacity among them; they differ only while some have lapsed. */
   readonly low: number | null
   readonly high: number | null
-  /** Who they are: keys of the census, with commas. */
+  /** Their processes: keys of the census, with commas. */
   readonly keys: string | null
 }
 
-/** The same, and what else a new place must know. */
+/** The same, and what a new place must know besides. */
 export interface FrontGate extends Front {
   readonly lastToken: number
   readonly boot: string
@@ -26,7 +26,7 @@ export interface FrontGate extends Front {
   readonly deadUntil: number | null
 }
 
-/** The same, and whether somebody waits, behind it or to become heavier. */
+/** The same, and whether another place waits: behind it, or to become heavier. */
 export interface Outlook extends Front {
   readonly wanted: number
 }
@@ -40,7 +40,7 @@ const FRONT = `count(*) AS count, coalesce(sum(weight), 0) AS ahead, min(lapses_
 
 const TOKEN_MAX = 2 ** 53
 
-/** A place as it stands: what the caller says of its weight may be out of date. */
+/** A place as the file has it: what the caller says of its weight may be out of date. */
 export interface StoredPlace {
   readonly token: number
   readonly weight: number
@@ -51,7 +51,7 @@ export interface StoredPlace {
 
 export const STORED_PLACE = 'token, weight, capacity, raised, beside'
 
-/** What it weighs, or will weigh when those beside it have gone. */
+/** Its weight now, or, once those beside it have gone, in the end. */
 export function weightOf({ weight, raised }: Pick<StoredPlace, 'weight' | 'raised'>): number {
   return raised ?? weight
 }
@@ -65,7 +65,7 @@ export class Fronts {
       `SELECT (SELECT token FROM host) AS lastToken, (SELECT boot FROM host) AS boot,
        (SELECT until FROM grave WHERE id = ?) AS deadUntil, ${FRONT}`,
     )
-    // Grants are a prefix of the line: if its last place is granted, nobody waits but one that is to become heavier.
+    // Grants are a prefix of the line: if its last place is granted, only a place that wants to become heavier waits.
     this.#outlook = engine.prepare(
       `SELECT coalesce((SELECT granted = 0 FROM places WHERE line = ? AND token > ? ORDER BY token DESC LIMIT 1), 0)
        OR EXISTS (SELECT 1 FROM places WHERE line = ? AND raised IS NOT NULL AND granted = 0 AND token <> ?) AS wanted,
@@ -78,7 +78,7 @@ export class Fronts {
     return this.#gate.get(entry.id, now, TOKEN_MAX, entry.line, TOKEN_MAX, TOKEN_MAX, limit) as FrontGate
   }
 
-  /** A raised place waits for all that were granted beside it, also for those behind it. */
+  /** A raised place waits for all places that were granted beside it, even for those behind it. */
   outlook(line: string, place: StoredPlace, now: number): Outlook {
     const { token, capacity, beside } = place
     const limit = span(capacity, weightOf(place))
@@ -86,7 +86,7 @@ export class Fronts {
   }
 }
 
-/** Each place weighs at least 1: with so many in front the answer is "blocked", whatever comes after. */
+/** Each place weighs at least 1: with so many ahead the answer is "blocked", whatever comes after. */
 function span(capacity: number, weight: number): number {
   return capacity - weight + 1
 }
@@ -95,7 +95,7 @@ export function keysOf(front: Front): number[] {
   return front.keys === null ? [] : [...new Set(front.keys.split(','))].map(Number).filter((key) => key !== NOBODY)
 }
 
-/** The places granted now, given the first ones of a line in order. */
+/** The places granted now, given the first places of a line in order. */
 export function grantedOf<P extends StoredPlace>(places: readonly P[]): P[] {
   const raised = places.find((place) => place.raised !== null)
   return holdersOf(places, places[0]?.capacity ?? 0, ({ token }) =>

@@ -1,23 +1,23 @@
-/** This host and this process, as places in the file name them: which boot, which world of pids, which clock. */
+/** This host and this process, as places in the file name them: which boot, which pid namespace, which clock. */
 import { readFileSync, readlinkSync } from 'node:fs'
 import { UnsupportedError } from '../../contract/errors.ts'
 
-/** Where there is no /proc to tell one run of the kernel from the next. */
+/** For hosts without /proc, where nothing tells one run of the kernel from the next. */
 export const UNKNOWN_BOOT = 'unknown'
 
 export interface Host {
-  /** Which run of the kernel; times and pids of another one mean nothing. 'unknown' where there is no /proc. */
+  /** Which run of the kernel: times and pids of another run mean nothing. 'unknown' if there is no /proc. */
   readonly boot: string
-  /** Which pids can be judged from here: pid and time namespace. null: none can. */
+  /** Whose pids can be judged from here: pid and time namespace. null: nobody's. */
   readonly world: string | null
   readonly pid: number
-  /** When this process was started, in ticks, as /proc tells it; null when it can't be told. */
+  /** When this process was started, in ticks, as /proc tells it; null if that is unknown. */
   readonly start: string | null
   /** Microseconds on the clock that all processes of this host share; it never steps. */
   now(): number
 }
 
-/** Reads a file of /proc; null when there is none, or it is not ours to read. */
+/** Reads a file of /proc; null if it does not exist, or may not be read. */
 export function readProc(path: string, read: (path: string) => string = (p) => readFileSync(p, 'utf8')): string | null {
   try {
     return read(path)
@@ -31,9 +31,7 @@ export function readProc(path: string, read: (path: string) => string = (p) => r
 
 const link = (path: string): string | null => readProc(path, (p) => readlinkSync(p))
 
-/**
- * State and start time of a process by its line in /proc/<pid>/stat; the name in it may hold anything, ')' included.
- */
+/** State and start time of a process by its line in /proc/<pid>/stat; the name in it may contain anything, even ')'. */
 export interface ProcessStat {
   readonly state: string
   readonly group: number
@@ -51,8 +49,8 @@ export function readStat(pid: number | 'self'): ProcessStat | null {
 }
 
 /**
- * How far the monotonic clock of this time namespace is ahead of the host's, in microseconds. A container may have its
- * own: without this its places would look lapsed, or everlasting, to the others.
+ * How far the monotonic clock of this time namespace is ahead of the host's, in microseconds. A container may have a
+ * time namespace of its own: without this its places would look lapsed, or everlasting, to other processes.
  */
 function clockShiftUs(): number {
   const offsets = readProc('/proc/self/timens_offsets')
@@ -61,8 +59,8 @@ function clockShiftUs(): number {
 }
 
 /**
- * The pid namespace is usable when the mounted /proc shows it: NSpid then has one number. After `unshare --pid` without
- * a /proc of its own, /proc/<pid> is some other process, and a live one would look dead.
+ * The pid namespace is usable if the mounted /proc shows it: NSpid then has one number. After `unshare --pid` without a
+ * /proc of its own, /proc/<pid> is another process, and a live process would look dead.
  */
 function readWorld(): string | null {
   const [pids, time] = [link('/proc/self/ns/pid'), link('/proc/self/ns/time')]
@@ -74,20 +72,20 @@ function readWorld(): string | null {
 }
 
 /**
- * Leases in the file are judged by every process of the host. Where each process counts from its own start, one that
- * was started earlier takes the lease of one that was started later for lapsed: two hold the lock.
+ * Every process of the host judges the leases in the file. If each process counted from its own start, a process that
+ * was started earlier would take the lease of a later process for lapsed, and two would hold the lock.
  */
 function checkClock(): void {
   const { bun, deno } = process.versions as Readonly<Record<string, string | undefined>>
   const runtime = bun === undefined ? deno && `Deno ${deno}` : `Bun ${bun}`
   if (runtime === undefined) return
   throw new UnsupportedError(
-    `SQLite locks can't be kept on ${runtime}: its process.hrtime() begins anew in each process, and leases in ` +
+    `SQLite locks don't work on ${runtime}: its process.hrtime() begins anew in each process, and leases in ` +
       `the file need one clock for all. Run the processes with Node, or give Holdfast another store, such as redis:`,
   )
 }
 
-/** Throws an UnsupportedError on a runtime that has no clock which its processes share. */
+/** Throws an UnsupportedError on a runtime without a clock that its processes share. */
 export function readHost(): Host {
   checkClock()
   const shiftUs = clockShiftUs()

@@ -10,16 +10,16 @@ import type { EngineName } from './engine.ts'
 import { readHost } from './host.ts'
 import { DEFAULT_PREFIX, Names } from './names.ts'
 
-/** Which file, and what opens it. */
+/** Options of `sqlite`. */
 export interface SqliteOptions {
   /**
-   * The file; made with its folder when it is not there. Default: `defaultPath()`, made for this user only. Never on a
-   * network file system.
+   * The file; created with its folder if it does not exist. Default: `defaultPath()`, created for this user only. Never
+   * on a network file system.
    */
   readonly path?: string
   /** Names with different prefixes are different locks in one file. Default 'holdfast'; 1 to 128 bytes. */
   readonly prefix?: string
-  /** Which SQLite. Default: `node:sqlite` where Node has it (22.13 and later), else `libsql`. */
+  /** Which SQLite. Default: `node:sqlite` if Node has it (22.13 and later), else `libsql`. */
   readonly engine?: EngineName
   /** Clocks and timers, for tests. Default: the real ones. */
   readonly runtime?: Pick<Runtime, 'now' | 'wallNow' | 'after' | 'random'>
@@ -29,7 +29,7 @@ export { defaultPath } from './default-path.ts'
 export type { SqliteDriver } from './driver.ts'
 export type { EngineName } from './engine.ts'
 
-/** A store in a file that the processes of this host share. It is opened by the first call. */
+/** A store in a file that the processes of this host share. The first call opens the file. */
 export function sqlite(given: string | SqliteOptions = {}): SqliteDriver {
   const options: SqliteOptions = typeof given === 'string' ? { path: given } : given
   checkKeys('sqlite options', options, ['path', 'prefix', 'engine', 'runtime'])

@@ -21,7 +21,7 @@ export class Listing {
 
   constructor(engine: Engine, removal: Removal) {
     this.#removal = removal
-    // Both engines cut text that they read at the first NUL, which a name may hold: read as bytes it comes whole.
+    // Both engines cut text at the first NUL, which a name may contain. Read as bytes, the name comes whole.
     this.#names = engine.prepare(
       `SELECT hex(line) AS name FROM places WHERE line >= ? AND line > ? GROUP BY line ORDER BY line LIMIT ` +
         `${PAGE_LINES}`,
@@ -46,7 +46,7 @@ export class Listing {
     return views
   }
 
-  /** Removes all that dead processes have left. */
+  /** Removes all places of dead processes. */
   reapAll(now: number): void {
     const processes = this.#processes.all() as { readonly key: number }[]
     this.#removal.reap(

@@ -1,6 +1,6 @@
 /**
- * Watches over the places that wait: whether those in front still live, many times a second and without a call to the
- * store, and once a second whether a wake-up was missed.
+ * Watches for the places that wait: many times a second, and without a call to the store, whether the processes ahead
+ * still live; once a second, whether a wake-up was missed.
  */
 import type { Cancel, Runtime } from '../../contract/runtime.ts'
 import type { Entry } from '../../contract/driver.ts'
@@ -8,13 +8,13 @@ import type { Entry } from '../../contract/driver.ts'
 export interface Waiting {
   readonly entry: Entry
   readonly token: number
-  /** Keys of the processes in front. */
+  /** Keys of the processes ahead. */
   readonly blockers: readonly number[]
 }
 
 export interface LivenessListener {
   isDead(process: number): boolean
-  /** These are dead: their places must go. False: it could not be done now. */
+  /** These processes are dead: their places must go. False: that was not possible now. */
   died(processes: readonly number[]): Promise<boolean>
   /** Look at these again: a wake-up may have been missed. */
   look(waiting: readonly Waiting[]): void
@@ -22,7 +22,7 @@ export interface LivenessListener {
 
 const PROBE_MS = 100
 const PROBES_PER_LOOK = 10
-/** A killed process closes its sockets a little before it is gone: ask again soon after. */
+/** A killed process closes its sockets a little before it is gone, so check again soon after. */
 const ECHOES_MS = [2, 10, 40]
 
 export class Liveness {
@@ -31,7 +31,8 @@ export class Liveness {
   readonly #waiting = new Map<string, Waiting>()
   readonly #echoes = new Set<Cancel>()
   /**
-   * Dead, and seen to: a wrapper whose child still runs stays in front, and need not be reported ten times a second.
+   * Processes that are dead and were reported. A wrapper whose child still runs stays ahead, and must not be reported
+   * ten times a second.
    */
   readonly #reported = new Set<number>()
   #cancel: Cancel | null = null
@@ -52,7 +53,7 @@ export class Liveness {
   }
 
   /**
-   * The connection to this process has closed: it has died, or let go of the store. If it left just before, its push
+   * The connection to this process has closed: it has died, or closed the store. If it left just before, its wake-up
    * may have died with it, so whoever waited for it looks.
    */
   gone(process: number): void {

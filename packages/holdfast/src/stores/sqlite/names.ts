@@ -1,9 +1,9 @@
-/** Names as they stand in the file: each with the prefix of whoever gave it, so that several may share one file. */
+/** Names as they are in the file: each begins with its user's prefix, so that several users may share one file. */
 
 export const DEFAULT_PREFIX = 'holdfast'
 
 export class Names {
-  /** With its length in front: no name of one prefix is ever a name of another. */
+  /** Begins with its length: so no name of one prefix is ever a name of another. */
   readonly #head: string
 
   constructor(prefix: string) {

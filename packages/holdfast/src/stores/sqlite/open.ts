@@ -10,7 +10,7 @@ export const store: StoreOpener = {
     const { sqlite } = await import('./index.ts')
     const path = url.rest === '' ? {} : { path: decodePath(url.rest) }
     const driver = sqlite({ ...path, ...(prefix === undefined ? {} : { prefix }) })
-    // Now, and not at the first lock: a file that can't be used is told to whoever named it.
+    // Open now, not at the first lock: then whoever named a file that can't be used gets the error.
     await driver.setup()
     return driver
   },

@@ -1,4 +1,4 @@
-/** What this driver remembers of the ids it was asked about: where their place is, and which are spent for good. */
+/** What this driver remembers of ids: where their place is, and which ids are spent for good. */
 
 const SPENT_MAX = 10_000
 
@@ -6,12 +6,12 @@ export class OwnPlaces {
   readonly #tokens = new Map<string, number>()
   readonly #spent = new Set<string>()
 
-  /** The token of a place that has been entered here; finding its row is then one step down the tree. */
+  /** The token of a place that was entered here: with it, finding the row is one step down the tree. */
   token(id: string): number | undefined {
     return this.#tokens.get(id)
   }
 
-  /** Left or lapsed: an id names one place, once. */
+  /** True: left or lapsed. An id names one place, once. */
   isSpent(id: string): boolean {
     return this.#spent.has(id)
   }

@@ -1,8 +1,8 @@
-/** Every step that takes places out of a line, and tells those who are granted by it. Runs inside a transaction. */
+/** Every step that removes places from a line, and wakes those who are granted by it. Runs inside a transaction. */
 import { type Census, NOBODY } from './census.ts'
 import type { Engine, Statement } from './engine.ts'
 
-/** Somebody to be told once the transaction is in force. A null token: look for yourself. */
+/** A place to wake once the transaction is in force. With a null token, the place must look for itself. */
 export interface Wakeup {
   readonly process: number
   readonly id: string
@@ -28,7 +28,7 @@ interface Candidate {
   readonly lapsed: number
 }
 
-/** The first that is not known to be granted, and what stands in front of it. */
+/** The first place that is not known to be granted, and what stands ahead of it. */
 interface First extends Candidate {
   readonly used: number
 }
@@ -56,7 +56,7 @@ export class Removal {
     )
     this.#lapsed = engine.prepare(`SELECT id, ${STOOD} FROM places WHERE line = ? AND lapses_at <= ?`)
     this.#ofProcess = engine.prepare(`SELECT id, ${STOOD} FROM places WHERE process = ? OR also IS NOT NULL`)
-    // A window function would say it in one statement, and make a temporary table each time.
+    // A window function could say this in one statement, but SQLite would make a temporary table each time.
     this.#first = engine.prepare(
       `SELECT ${CANDIDATE}, lapses_at <= ? AS lapsed,
          (SELECT coalesce(sum(
@@ -71,12 +71,12 @@ export class Removal {
     this.#grant = engine.prepare('UPDATE places SET granted = 1 WHERE line = ? AND token = ?')
   }
 
-  /** Takes one place out; null: it was not there. The caller settles the line. */
+  /** Removes one place; null: it was not there. The caller settles the line. */
   remove(line: string, token: number, id: string): { readonly capacity: number } | null {
     return this.#removed(this.#delete.get(line, token, id) as Stood | undefined)
   }
 
-  /** The same, but a broken place stays until its lease has run out: what its holder was doing may still go on. */
+  /** The same, but a broken place stays until its lease has run out: its holder's work may still go on. */
   leave(line: string, token: number, id: string): { readonly capacity: number } | null {
     return this.#removed(this.#leave.get(line, token, id) as Stood | undefined)
   }
@@ -87,15 +87,15 @@ export class Removal {
     return stood
   }
 
-  /** Takes out what has lapsed: counted as gone only once it is deleted. False: there was nothing. */
+  /** Removes what has lapsed: a place counts as gone only once it is deleted. False: there was nothing. */
   purge(line: string, now: number): boolean {
     let capacity: number | null = null
     for (const place of this.#lapsed.all(line, now) as (Stood & { readonly id: string })[]) {
-      // The wrapper is gone and can't renew, but the command that it ran goes on: the place is still in use.
+      // The wrapper has ended and can't renew, but the command that it ran goes on: the place is still in use.
       const others = keysIn(place.also).filter((key) => key !== NOBODY)
       if (place.broken === 0 && this.#anyLives(others)) continue
-      // Only what is gone: with an id that the engine does not find again (another program wrote it, with a NUL in it),
-      // `settle` would come back to this place for ever.
+      // Count only places that were really deleted. Another program may have written an id with a NUL in it, which the
+      // engine does not find again; `settle` would come back to such a place for ever.
       if (this.remove(line, place.token, place.id) !== null) capacity = place.capacity
     }
     if (capacity === null) return false
@@ -103,7 +103,7 @@ export class Removal {
     return true
   }
 
-  /** Takes out the places of those among the given processes that are dead, in every line. */
+  /** Removes the places of those given processes that are dead, in every line. */
   reap(among: Iterable<number>, now: number): boolean {
     const lines = new Map<string, number>()
     for (const key of among) {
@@ -123,17 +123,17 @@ export class Removal {
     return lines.size > 0
   }
 
-  /** After places have gone: marks who is granted by it, to be told after the commit. */
+  /** After places have gone: marks who is granted by it, to be woken after the commit. */
   settle(line: string, capacity: number, now: number): void {
     let first = this.#first.get(now, line, 0, now) as First | undefined
     while (first?.lapsed === 1) {
       if (this.purge(line, now)) return
-      // Lapsed and kept, because what it protects still runs: on to the next.
+      // It has lapsed, and stays because what it protects still runs: go on to the next.
       first = this.#first.get(now, line, first.token, now) as First | undefined
     }
     if (first === undefined || first.used + first.weight > capacity) return
     this.#grantTo(line, first)
-    // Who stands behind a raised place was counted in front of it: from here it is another sum.
+    // Places behind a raised place were counted as ahead of it: from here on the sum is another.
     if (first.raised !== null) {
       this.settle(line, capacity, now)
       return
@@ -148,12 +148,12 @@ export class Removal {
     }
   }
 
-  /** Lets a place look for itself. */
+  /** Makes a place look for itself. */
   nudge(process: number, id: string): void {
     this.#wakeups.push({ process, id, token: null })
   }
 
-  /** What is to be done once the transaction is in force; after a rollback it is thrown away. */
+  /** What to do once the transaction is in force; after a rollback it is thrown away. */
   drain(): { readonly wakeups: readonly Wakeup[]; readonly sockets: readonly string[] } {
     const drained = { wakeups: this.#wakeups, sockets: this.#sockets }
     if (drained.wakeups.length > 0) this.#wakeups = []

@@ -1,6 +1,4 @@
-/**
- * The file's schema: made when the file is new, recognised when it is ours, refused without a change when it is not.
- */
+/** The file's schema: created if the file is new, recognised if it is ours, refused without a change if it is not. */
 import { StoreError } from '../../contract/errors.ts'
 import { BUSY_TIMEOUT_MS, type Engine, type Row } from './engine.ts'
 import { type Host, UNKNOWN_BOOT } from './host.ts'
@@ -10,22 +8,21 @@ import { DEFAULT_PREFIX, Names } from './names.ts'
 const APPLICATION_ID = 0x486f6c64
 const VERSION = 3
 
-// A row of `place` seldom passes 250 bytes. Small pages keep what a commit must write small; 2 048 still holds such a
-// row whole.
+// A row of `place` seldom passes 250 bytes. Small pages mean small commits; 2 048 bytes still hold such a row whole.
 const PAGE_BYTES = 2_048
-// A checkpoint syncs the disk, which may take tens of milliseconds inside somebody's call. Every 16 MiB it is rare.
+// A checkpoint syncs the disk, which may take tens of milliseconds inside a caller's call. Every 16 MiB it is rare.
 const CHECKPOINT_PAGES = 8_192
-// What a burst has made of the log is given back at the next checkpoint.
+// After a burst the next checkpoint shrinks the log to this size.
 const LOG_BYTES_KEPT = 2 * CHECKPOINT_PAGES * PAGE_BYTES
 
 /**
- * Lines, cells and limits stand here by their names with a prefix: see names.ts.
- * `host` has one row: the boot that the file's times belong to, and the last token or version given out in any line.
- * There is no table of lines: a line is its places, so nothing is left of it when they have gone.
- * `process` names who may die; `place.process` is who entered, `place.also` (keys, with commas) who keeps it alive
- * besides; a key of 0 there stands for nobody, and keeps it until its ttl though all others be dead.
- * A place that was raised weighs `raised` to those whose token is past `beside`, and waits for all others up to it.
- * Times are microseconds on the host's monotonic clock.
+ * Lines, cells and limits are kept by their names with a prefix: see names.ts. `host` has one row: the boot that the
+ * file's times belong to, and the last token or version given out in any line. There is no table of lines: a line is
+ * its places, so nothing of it is left when they have gone. `process` lists the processes whose death matters.
+ * `place.process` is the process that entered; `place.also` lists (keys, with commas) the processes that also keep the
+ * place alive. A key of 0 there stands for no process, and keeps the place until its ttl even if all others are dead. A
+ * raised place weighs `raised` for places whose token is past `beside`, and waits for all other places up to it. Times
+ * are microseconds on the host's monotonic clock.
  */
 const TABLES = `
 CREATE TABLE host (
@@ -57,8 +54,8 @@ CREATE INDEX cell_by_lapse ON cell (lapses_at) WHERE lapses_at IS NOT NULL;
 `
 
 /**
- * As it is since version 3, under another name: whoever still runs an older version is told, instead of overlooking a
- * raise.
+ * The table as it is since version 3, under another name: a process of an older version gets an error, and does not
+ * overlook a raise.
  */
 const PLACES = `
 CREATE TABLE places (
@@ -96,16 +93,18 @@ CREATE TABLE bucket (
 CREATE INDEX bucket_by_lapse ON bucket (lapses_at);
 `
 
-/** Makes the file ready; throws the engine's error while it is busy, and a StoreError when it is not for us. */
+/**
+ * Makes the file ready. Throws the engine's error while the file is busy, and a StoreError if the file is not for us.
+ */
 export function prepareFile(engine: Engine, path: string, host: Host): void {
   engine.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
-  // Whoever may write the file may also have changed its schema: triggers and views of theirs call no function with
+  // Whoever may write the file may also have changed its schema: their triggers and views can call no function with
   // effects.
   engine.exec('PRAGMA trusted_schema = OFF')
   const isNew = check(engine, path)
   if (isNew) engine.exec(`PRAGMA page_size = ${PAGE_BYTES}`)
-  // NORMAL syncs at checkpoints only. A loss of power may take the last commits with it, but every holder dies with the
-  // power, too, and the next token is past the wall clock's microseconds: no grant outlives, no token falls.
+  // NORMAL syncs at checkpoints only. A loss of power may take the last commits, but every holder dies with the power,
+  // too, and the next token is past the wall clock's microseconds: so no grant outlives its holder, and no token falls.
   const { journal_mode: mode } = engine.prepare('PRAGMA journal_mode = WAL').get() as Row
   if (mode !== 'wal') {
     throw new StoreError(
@@ -117,7 +116,7 @@ export function prepareFile(engine: Engine, path: string, host: Host): void {
   engine.exec(`PRAGMA journal_size_limit = ${LOG_BYTES_KEPT}`)
   engine.exec('BEGIN IMMEDIATE')
   try {
-    // Looked at again under the lock: several processes may have found the file empty.
+    // Check again under the lock: several processes may have found the file empty.
     if (check(engine, path)) create(engine, host)
     else takeOver(engine, host)
     engine.exec('COMMIT')
@@ -127,9 +126,9 @@ export function prepareFile(engine: Engine, path: string, host: Host): void {
   }
 }
 
-/** True: the file is empty. Reads only, since a file that is not ours must stay as it is. */
+/** True: the file is empty. Only reads, because a file that is not ours must stay as it is. */
 function check(engine: Engine, path: string): boolean {
-  // Counted first: another process may make the tables between two of these reads, and its commit brings the mark
+  // Count first: another process may create the tables between two of these reads, and its commit brings the mark
   // along.
   const { n } = engine.prepare('SELECT count(*) AS n FROM sqlite_schema').get() as { readonly n: number }
   const application = pragma(engine, 'application_id')
@@ -158,8 +157,8 @@ function create(engine: Engine, host: Host): void {
 }
 
 /**
- * After a reboot every process that stands in the file is dead, and the times in it belong to a clock that is gone.
- * Cells outlive a reboot: those with a ttl start it anew, so that none ends early.
+ * After a reboot every process in the file is dead, and the times in the file belong to a clock that is gone. Cells
+ * outlive a reboot: a cell with a ttl starts its ttl anew, so that none ends early.
  */
 function takeOver(engine: Engine, host: Host): void {
   upgrade(engine)
@@ -171,7 +170,7 @@ function takeOver(engine: Engine, host: Host): void {
   engine.prepare('UPDATE host SET boot = ?').run(host.boot)
 }
 
-/** Brings a file of an older version up to date, with all that stands in it. */
+/** Brings a file of an older version up to date, with all its content. */
 function upgrade(engine: Engine): void {
   const version = pragma(engine, 'user_version')
   if (version === VERSION) return
@@ -192,8 +191,8 @@ function upgrade(engine: Engine): void {
 }
 
 /**
- * Without a boot id the clock itself tells: it began anew, so something in the file was written later than now, or
- * lapses later than anything written now could. What it does not tell apart lapses within its own ttl all the same.
+ * Without a boot id the clock itself tells. It began anew, so something in the file was written later than now, or
+ * lapses later than anything written now could. Whatever this does not recognise lapses within its own ttl.
  */
 function isOfFormerBoot(engine: Engine, now: number): boolean {
   const found = engine.prepare(

@@ -1,6 +1,6 @@
 /**
  * The lines of the file as a state machine, one method a request. Each runs inside an immediate transaction of its
- * caller's.
+ * caller.
  */
 import { StoreError } from '../../contract/errors.ts'
 import { type Entry, isGranted } from '../../contract/driver.ts'
@@ -23,14 +23,14 @@ import type { Mortal } from './dead-process.ts'
 import type { Names } from './names.ts'
 import { keysIn, Removal } from './removal.ts'
 
-/** A place as the store sees it; the driver adds when it asked. */
+/** A place as the store sees it; the driver adds the time of the request. */
 export interface Answer {
   readonly token: number
   readonly ahead: number
   readonly recheckMs: number | null
   readonly wanted: boolean
   readonly granted: boolean
-  /** Who stands in front, by their keys in the census; empty once it is granted. */
+  /** The processes of the places ahead, by their keys in the census; empty once the place is granted. */
   readonly blockers: readonly number[]
 }
 
@@ -127,7 +127,7 @@ export class SqliteStore {
     this.#break = engine.prepare('UPDATE places SET broken = 1 WHERE line = ? AND token = ?')
   }
 
-  /** null: no room and nobody to wait, or the id is dead. */
+  /** null: no room and `wait` is false, or the id is dead. */
   enter(entry: Entry, wait: boolean): Answer | null {
     const now = this.#host.now()
     let gate = this.#gate(entry, now)
@@ -148,7 +148,7 @@ export class SqliteStore {
     const now = this.#host.now()
     let renewed = this.#renew.get(now, entry.line, token, entry.id, now) as Renewed | undefined
     if (renewed === undefined) {
-      // Lapsed, broken or gone; or lapsed and kept, because what it protects still runs.
+      // The place has lapsed, was broken or is gone; or it lapsed and stays, because what it protects still runs.
       this.removal.purge(entry.line, now)
       renewed = this.#renewLate.get(now, entry.line, token, entry.id) as Renewed | undefined
     }
@@ -187,14 +187,16 @@ export class SqliteStore {
       }
       return answers
     } finally {
-      // Also when a line refuses by throwing: other jobs share the transaction, so it is undone by hand.
+      // Also if a line refuses by throwing: other jobs share the transaction, so undo by hand.
       if (answers.length < entries.length) {
         for (const [i, { token }] of answers.entries()) this.leave(entries[i] as Entry, token, 0)
       }
     }
   }
 
-  /** Gives the place another id and makes it this process's. null: it is gone, or somebody else's by now. */
+  /**
+   * Gives the place another id and makes this process its owner. null: it is gone, or another process owns it by now.
+   */
   rename(entry: Entry, id: string): Answer | null {
     const now = this.#host.now()
     const renamed = { ...entry, id }
@@ -214,7 +216,7 @@ export class SqliteStore {
     return this.touch(renamed, token)
   }
 
-  /** Another weight for a granted place, in one step. null: it has lapsed, was broken, or is unknown. */
+  /** Gives a granted place another weight, in one step. null: it has lapsed, was broken, or is unknown. */
   reweigh(entry: Entry, turn: number): Answer | null {
     const now = this.#host.now()
     const { line, weight } = entry
@@ -224,7 +226,7 @@ export class SqliteStore {
     const { token } = place
     if (turn > place.turn) {
       if (weight > place.weight) {
-        // Those granted now stay so beside it; nobody else is granted from here on.
+        // Places granted now stay granted beside it; nobody else is granted from here on.
         const last = this.#holders(line).at(-1)
         this.#raise.run(turn, weight, Math.max(token, last?.token ?? 0), line, token)
       } else {
@@ -248,7 +250,7 @@ export class SqliteStore {
     return holders.length
   }
 
-  /** Ties this process's places of a line to one more process. Answers how many. */
+  /** Ties this process's places of a line to one more process. Returns how many. */
   bind(line: string, who: Omit<Mortal, 'key'>): number {
     const places = this.#mine.all(line, this.#process) as { readonly token: number }[]
     for (const { token } of places) this.#tie.run(`${this.#census.add(who)}`, line, token)
@@ -260,8 +262,8 @@ export class SqliteStore {
   }
 
   /**
-   * max(previous + 1, wall clock): rises though the clock be set back, and though the last commits be lost with the
-   * power.
+   * max(previous + 1, wall clock): so tokens rise even if the clock is set back, and even if a power loss takes the
+   * last commits.
    */
   nextToken(last: number): number {
     const token = Math.max(last + 1, Math.floor(this.#wallMs() * 1e3))
@@ -272,7 +274,7 @@ export class SqliteStore {
     return token
   }
 
-  /** The places of the front whose weights fit together. */
+  /** The places at the front whose weights fit together. */
   #holders(line: string): Holder[] {
     const [head] = this.#front.all(line, 1) as Holder[]
     if (head === undefined) return []
@@ -323,7 +325,7 @@ export class SqliteStore {
     return answer(entry, token, outlook, outlook.wanted === 1, now)
   }
 
-  /** Whether what stands in front may be gone in truth: lapsed, or standing in the way and perhaps dead. */
+  /** Whether places ahead may be gone in truth: lapsed, or in the way and perhaps dead. */
   #isStale(entry: Weighing, front: Front, now: number): boolean {
     if (front.dueAt === null) return false
     return (
@@ -345,7 +347,7 @@ export class SqliteStore {
     throw capacityError({ line: this.#names.shown(entry.line), capacity: entry.capacity }, front.low)
   }
 
-  /** leave overtakes its own delayed enter: for one ttl the enter must find that it is too late. */
+  /** If leave overtakes its own delayed enter, that enter must find for one ttl that it is too late. */
   #mourn(entry: Entry, now: number): void {
     if (now - this.#sweptAt > 1e6) {
       this.#sweptAt = now

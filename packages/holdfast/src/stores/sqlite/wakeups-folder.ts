@@ -1,7 +1,7 @@
 /**
  * The folder beside the file, with one socket for each process. Users who share a file need not trust each other, and
- * any of them may put into the folder, and into the file, what he likes. So nothing in here is used by its name alone:
- * it is grasped first, without following a link, seen to be a socket, and then used by its descriptor.
+ * any of them may put anything into the folder and into the file. So nothing in the folder is used by its name alone:
+ * it is opened without following a link, checked to be a socket, and then used by its descriptor.
  */
 import {
   closeSync,
@@ -17,9 +17,9 @@ import {
 import { join } from 'node:path'
 import { type Access, accessTo, attempt, grasp, handTo, hasProc, isOurs } from './access.ts'
 
-/** What each process calls its socket. A name out of the file that looks otherwise is nobody's. */
+/** The form of our sockets' names. A name in the file that looks different belongs to no process of ours. */
 const NAME = /^[0-9a-f]{12}$/
-/** A socket that nobody has claimed by then belongs to a process that died before it could. */
+/** If nobody has claimed a socket by then, its process died before it could. */
 const UNCLAIMED_MS = 60_000
 
 export function isSocketName(name: unknown): name is string {
@@ -29,7 +29,7 @@ export function isSocketName(name: unknown): name is string {
 export class WakeupFolder {
   readonly #fd: number
   /**
-   * Through the descriptor: who may write beside the file can't put another folder in this one's place. Also, it is
+   * Through the descriptor: nobody who may write beside the file can put another folder in this one's place. And it is
    * short.
    */
   readonly #path: string
@@ -41,7 +41,7 @@ export class WakeupFolder {
     this.#access = access
   }
 
-  /** null: there can be none for us; the store works without, only slower. */
+  /** null: this process can have no folder; the store works without, only slower. */
   static open(file: string): WakeupFolder | null {
     const path = `${file}-wake`
     return attempt(() => {
@@ -55,7 +55,7 @@ export class WakeupFolder {
     })
   }
 
-  /** Where a socket of ours is to be made. */
+  /** The path for a socket of ours. */
   place(name: string): string {
     return join(this.#path, name)
   }
@@ -65,17 +65,19 @@ export class WakeupFolder {
     handTo(this.#access, this.place(name), this.#access.socketMode)
   }
 
-  /** Uses a path that leads to this very socket, whatever is put in its place meanwhile. null: it is none of ours. */
+  /**
+   * Calls `use` with a path that leads to this very socket, whatever anybody puts in its place. null: it is not ours.
+   */
   reach<T>(name: string, use: (path: string) => T): T | null {
     return this.#grasp(name, use)
   }
 
-  /** Removes the socket of a dead process, if that is ours to do; its owner's next process does it otherwise. */
+  /** Removes the socket of a dead process, if we may; otherwise the next process of its owner does. */
   remove(name: string): void {
     if (this.#grasp(name, () => true) === true) attempt(() => unlinkSync(this.place(name)))
   }
 
-  /** Removes what dead processes have left that stand in the census no more. `own` tells the file system's time. */
+  /** Removes the sockets of dead processes that are not in the census any more. `own` shows the file system's time. */
   sweep(own: string, claimed: ReadonlySet<string>): void {
     const now = this.#grasp(own, (_, stat) => stat.mtimeMs)
     if (now === null) return
@@ -97,7 +99,7 @@ export class WakeupFolder {
     return hasProc ? grasp(path, ifSocket) : attempt(() => ifSocket(path, lstatSync(path)))
   }
 
-  /** Gives the folder the file's own rights. False: it is a stranger's, who could read what is rung in it. */
+  /** Gives the folder the file's own rights. False: it belongs to a stranger, who could read the wake-ups. */
   #share(): boolean {
     const { uid } = fstatSync(this.#fd)
     if (!isOurs(uid)) return uid === this.#access.uid || uid === 0

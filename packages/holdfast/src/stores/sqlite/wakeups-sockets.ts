@@ -1,15 +1,16 @@
 /**
- * The push between processes: a unix socket for each, in a folder beside the file. Whoever grants a place rings at its
- * process; whoever waits keeps a connection to those in front, and the kernel closes it when they die.
+ * Wake-ups between processes: a unix socket for each process, in a folder beside the file. A process that grants a
+ * place writes to the socket of the place's process. A waiter's process keeps connections to those ahead, and the
+ * kernel closes such a connection when the other process dies.
  */
 import { randomBytes } from 'node:crypto'
 import { createServer, connect as netConnect, type Server, type Socket } from 'node:net'
 import { WakeupFolder } from './wakeups-folder.ts'
 
 export interface WakeupSocketsListener {
-  /** A message from another process, as it was rung. */
+  /** A message from another process, as it came. */
   rung(message: string): void
-  /** The connection to this process is gone: it has died, or let go of the store. */
+  /** The connection to this process is gone: it has died, or closed the store. */
   gone(key: number): void
 }
 
@@ -17,17 +18,17 @@ interface Peer {
   /** null: there was no socket to connect to. */
   readonly socket: Socket | null
   usedAt: number
-  /** Closed by the other side. Names are never used again, so that trying again would be in vain. */
+  /** True: closed by the other side. Names are never used again, so trying again would be in vain. */
   isGone: boolean
 }
 
 const IDLE_MS = 10_000
 const FLUSH_MS = 200
-/** A message names one place; whoever sends more than this without an end is none of ours. */
+/** A message names one place. A sender that sends more than this without an end is not one of ours. */
 const MESSAGE_BYTES_MAX = 4_096
 
 export class WakeupSockets {
-  /** The name of the socket; '' when none could be made, and others must wait for their next look. */
+  /** The name of the socket; '' if none could be made, and others must wait for their next look. */
   readonly name: string
   readonly #folder: WakeupFolder | null
   readonly #server: Server | null
@@ -51,23 +52,25 @@ export class WakeupSockets {
     server?.on('connection', (socket) => this.#answer(socket))
   }
 
-  /** @param file the lock file, by the path that all its users share. */
+  /**
+   * @param file the lock file, by the path that all its users share.
+   */
   static async open(file: string, listener: WakeupSocketsListener, now: () => number): Promise<WakeupSockets> {
     const folder = WakeupFolder.open(file)
-    // Never used again, so that the socket of a dead process can be removed by its name alone.
+    // The name is never used again, so the socket of a dead process can be removed by its name alone.
     const name = randomBytes(6).toString('hex')
     const server = folder === null ? null : await listen(folder.place(name))
     if (server !== null) folder?.admit(name)
     return new WakeupSockets(folder, server, name, listener, now)
   }
 
-  /** Sends a message to a process. Best effort: a lost one costs a look. */
+  /** Sends a message to a process. Best effort: a lost message costs a look. */
   ring(key: number, socketName: string, message: string): void {
     const peer = this.attend(key, socketName)
     if (peer !== null && !peer.isGone) peer.socket?.write(`${message}\n`)
   }
 
-  /** Keeps a connection to a process, so that its death is heard. */
+  /** Keeps a connection to a process, in order to notice its death. */
   attend(key: number, socketName: string): Peer | null {
     if (socketName === '') return null
     const peer = this.#peers.get(key) ?? this.#connect(key, socketName)
@@ -75,7 +78,7 @@ export class WakeupSockets {
     return peer
   }
 
-  /** Lets go of connections that have been of no use for a while. */
+  /** Closes connections that have been of no use for a while. */
   tidy(): void {
     const idleSince = this.#now() - IDLE_MS
     for (const [key, peer] of this.#peers) {
@@ -90,7 +93,7 @@ export class WakeupSockets {
     this.#folder?.remove(socketName)
   }
 
-  /** Removes the sockets of dead processes that stand in the file no more. */
+  /** Removes the sockets of dead processes that are not in the file any more. */
   sweep(claimed: ReadonlySet<string>): void {
     if (this.name !== '') this.#folder?.sweep(this.name, claimed)
   }
@@ -106,7 +109,7 @@ export class WakeupSockets {
   }
 
   #connect(key: number, socketName: string): Peer {
-    // The call to the kernel is made before connect() returns: the path need not last any longer.
+    // The kernel is called before connect() returns, so the path need not last any longer.
     const socket = this.#folder?.reach(socketName, (path) => netConnect({ path })) ?? null
     const peer: Peer = { socket, usedAt: 0, isGone: false }
     this.#peers.set(key, peer)
@@ -145,7 +148,8 @@ function listen(path: string): Promise<Server | null> {
     const server = createServer()
     server.unref()
     server.once('error', () => resolve(null))
-    // Exclusive: in a cluster's worker the primary would listen in its place, and its death would go unheard.
+    // Exclusive: otherwise the primary of a cluster would listen for its worker, and nobody would notice the worker's
+    // death.
     server.listen({ path, exclusive: true }, () => {
       server.removeAllListeners('error')
       server.on('error', () => undefined)

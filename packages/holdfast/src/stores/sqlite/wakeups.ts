@@ -1,4 +1,4 @@
-/** Who is to be woken in this process: by place, and by line. */
+/** Whom to wake in this process: by place, and by line. */
 import type { Push, Stop, Wake } from '../../contract/driver.ts'
 
 export class LocalWakeups {

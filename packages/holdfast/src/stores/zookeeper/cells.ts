@@ -9,14 +9,14 @@ interface Cell {
   readonly nonce: string
   /** 0: for ever. */
   readonly ttlMs: number
-  /** null: removed; the node remembers by whom. */
+  /** null: removed; the node remembers the nonce of the removal. */
   readonly value: string | null
   readonly stat: Stat
 }
 
-/** How long a removed cell remembers who removed it, so that a repeated removal can be told that it had succeeded. */
+/** How long a removed cell remembers its last nonce, so that a repeated removal learns that it had succeeded. */
 const GRAVE_MS = 600_000
-/** Others were faster this often within one swap. */
+/** How often others may be faster within one swap. */
 const TRIES = 20
 const ABSENT: CellView = Object.freeze({ version: 0n, value: null, nonce: null })
 
@@ -24,7 +24,7 @@ export class Cells {
   readonly #client: () => ZooKeeperClient
   readonly #parents: ParentNodes
   readonly #base: string
-  /** The removed cells of this process, by path: their data's version, and the timer that ends them. */
+  /** The removed cells of this process, by path: the version of their data, and the timer that deletes them. */
   readonly #graves = new Map<string, { readonly version: number; readonly timer: NodeJS.Timeout }>()
 
   constructor(client: () => ZooKeeperClient, parents: ParentNodes, base: string) {
@@ -59,7 +59,7 @@ export class Cells {
   async #read(path: string): Promise<Cell | null> {
     try {
       const client = this.#client()
-      // A follower may be behind what this process has been told by another: the leader is asked first.
+      // A follower may be behind what another process has told this one, so first make it catch up with the leader.
       const [, { data, stat }] = await Promise.all([client.sync('/'), client.getData(path)])
       return { ...decode(data), stat }
     } catch (error) {
@@ -68,7 +68,7 @@ export class Cells {
     }
   }
 
-  /** The new stat; null: somebody else came between. */
+  /** The new stat; null: somebody else wrote in between. */
   async #write(path: string, stored: Cell | null, change: Change): Promise<Stat | null> {
     const client = this.#client()
     const data = encode(change)
@@ -83,7 +83,7 @@ export class Cells {
     }
   }
 
-  /** By the store's clock, which it tells by writing: the time of a change is the leader's. */
+  /** By the store's clock, which only a write shows: the time of a change is the leader's. */
   async #hasLapsed(cell: Cell): Promise<boolean> {
     const client = this.#client()
     const path = `${this.#base}/clock`
@@ -113,7 +113,7 @@ export class Cells {
     try {
       await this.#client().delete(path, version)
     } catch (error) {
-      // In use again, or nobody answers. A node that stays is small, and is used again with its cell.
+      // The cell is in use again, or there was no answer. A node that stays is small, and is used again with its cell.
       if (!(error instanceof StoreError)) throw error
     }
   }
@@ -134,7 +134,7 @@ function encode(change: Change): Buffer {
 function decode(bytes: Buffer): Omit<Cell, 'stat'> {
   const text = bytes.toString()
   const match = /^(\S+) (\d+) (value|removed)\n/.exec(text)
-  // Written by something else: shown as it is, so that nobody takes it for absent.
+  // Another program has written it: show it as it is, so that nobody takes the cell for absent.
   if (match === null) return { nonce: '', ttlMs: 0, value: text }
   const [head, nonce = '', ttlMs, kind] = match
   return { nonce, ttlMs: Number(ttlMs), value: kind === 'value' ? text.slice(head.length) : null }

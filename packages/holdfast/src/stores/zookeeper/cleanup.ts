@@ -1,6 +1,4 @@
-/**
- * Removes nodes, also those of which nobody knows whether they are there: a session would keep such a ghost for ever.
- */
+/** Removes nodes, even those of which nobody knows whether they exist: a session would keep such a ghost for ever. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { StoreUnreachableError } from '../../contract/errors.ts'
 import { type ClientState, isZooKeeperError, type Stat, type ZooKeeperClient } from '../../clients/zookeeper/index.ts'
@@ -12,7 +10,7 @@ import type { OwnPlace } from './places.ts'
 import type { Handover } from './handover.ts'
 
 const PAUSE = { backoffMinMs: 50, backoffMaxMs: 1_000 }
-/** In these a client answers nothing any more. */
+/** In these states a client answers nothing any more. */
 const ENDED: ReadonlySet<ClientState> = new Set<ClientState>(['closed', 'authFailed'])
 
 export class Cleanup {
@@ -23,7 +21,7 @@ export class Cleanup {
   readonly #gone: (standing: OwnPlace) => void
   readonly #busy = new Set<OwnPlace>()
 
-  /** `gone` is called when a place that was to be reaped is known to be gone. */
+  /** `gone` is called when a place that had to be removed is known to be gone. */
   constructor(
     client: ZooKeeperClient,
     layout: Layout,
@@ -44,8 +42,8 @@ export class Cleanup {
 
   /** Looks for the node of a place by its id. */
   async find(standing: OwnPlace): Promise<{ readonly path: string; readonly stat: Stat } | null> {
-    // All that was sent before, also over an earlier connection, has happened before this sync or will never happen:
-    // the leader refuses what a server sends for a session that has moved on.
+    // Every request sent before this sync, even over an earlier connection, has happened before the sync or will never
+    // happen: the leader refuses what a server sends for a session that has moved on.
     const [, line] = await Promise.all([
       this.#client.sync('/'),
       readLine(this.#client, this.#layout, standing.linePath),
@@ -72,7 +70,7 @@ export class Cleanup {
     }
   }
 
-  /** Removes it in the background, again and again until somebody has confirmed it. */
+  /** Removes it in the background, again and again until a server has confirmed it. */
   reap(standing: OwnPlace): void {
     if (this.#busy.has(standing)) return
     this.#busy.add(standing)
@@ -85,7 +83,7 @@ export class Cleanup {
         await this.remove(standing)
         break
       } catch (error) {
-        // A server that refuses will refuse again, and with a closed client the session goes, which kept the node.
+        // A server that refuses once will refuse again. A closed client takes its session along, which kept the node.
         if (!(error instanceof StoreUnreachableError)) break
       }
       await sleep(backoffMs(tries, PAUSE, 1), undefined, { ref: false })

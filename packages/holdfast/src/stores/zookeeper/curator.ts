@@ -1,6 +1,6 @@
 /**
- * The layout of Apache Curator's InterProcessMutex, so that its users and ours exclude each other; kazoo's locks are
- * read, too.
+ * The layout of Apache Curator's InterProcessMutex, so that its users and ours exclude each other. It also reads
+ * kazoo's locks.
  */
 import { UnsupportedError, UsageError } from '../../contract/errors.ts'
 import type { Entry } from '../../contract/driver.ts'
@@ -10,12 +10,12 @@ import { REVOKE } from './node-data.ts'
 const PLACE = /^_c_([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})-lock-(-?\d{10,})$/
 const UNPROTECTED = /^lock-(-?\d{10,})$/
 /**
- * The Lock of kazoo, the Python client: it waits for us if it is told of our names, see
+ * The Lock of kazoo, the Python client. It waits for us if it is told our names, see
  * docs/reference/stores/zookeeper.md.
  */
 const KAZOO = /^([0-9a-f]{32})__lock__(-?\d{10,})$/
 
-/** `<line>/_c_<id as a UUID>-lock-<number>`; the line's name is the path that Curator was given. */
+/** `<line>/_c_<id as a UUID>-lock-<number>`; the line's name is the path that Curator uses. */
 export class CuratorLayout implements Layout {
   readonly root = null
   readonly ownsLines = false

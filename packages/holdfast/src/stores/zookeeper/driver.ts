@@ -1,4 +1,4 @@
-/** The ZooKeeper driver: a place is an ephemeral sequential node, and its session the lease. */
+/** The ZooKeeper driver: a place is an ephemeral sequential node, and its session is the lease. */
 import type { Runtime } from '../../contract/runtime.ts'
 import { StoreUnreachableError, UnsupportedError } from '../../contract/errors.ts'
 import { instant } from '../../contract/validity.ts'
@@ -35,15 +35,15 @@ import type { Acl } from '../../clients/zookeeper/index.ts'
 
 export interface DriverParts {
   readonly layout: Layout
-  /** Where cells and the clock live. */
+  /** The node of cells and of the clock. */
   readonly base: string
   readonly acl: readonly Acl[]
   readonly runtime: Pick<Runtime, 'now' | 'wallNow'>
-  /** Makes a client whose session is to last that long. */
+  /** Makes a client whose session lasts that long. */
   readonly connect: (sessionMs: number) => ZooKeeperClient
-  /** The shortest and the longest session to be asked for. */
+  /** The shortest and the longest session to ask for. */
   readonly sessionMs: { readonly min: number; readonly max: number }
-  /** How long a session is kept that no place lives by. Default 60 000. */
+  /** How long to keep a session by which no place lives. Default 60 000. */
   readonly idleMs?: number
 }
 
@@ -108,7 +108,7 @@ export class ZookeeperDriver implements Driver {
       this.#ownPlaces.set(entry.id, standing)
       const place = await this.#pend(standing, () => session.enter(standing, asked))
       if (wait || place === null || isGranted(entry, place)) return place
-      // Somebody was faster between the look and the entering.
+      // Somebody was faster between the look and our enter.
       await session.leave(standing)
       return null
     } catch (error) {
@@ -146,7 +146,7 @@ export class ZookeeperDriver implements Driver {
   async leave(entry: Entry, afterMs = 0): Promise<void> {
     if (afterMs > 0) {
       throw new UnsupportedError(
-        'on ZooKeeper a lock can not outlive its release: its session ends only with the process',
+        "ZooKeeper can't keep a lock after its release: its session ends only with the process",
         { line: entry.line },
       )
     }
@@ -178,7 +178,7 @@ export class ZookeeperDriver implements Driver {
 
   watch(line: string, id: string | null, wake: Wake): Stop | Promise<Stop> {
     if (id === null) return this.#observe(line, wake)
-    // What is watched in the store follows from where the place stands: enter and touch see to it.
+    // What is watched in the store depends on where the place stands: enter and touch look after that.
     this.#wakes.set(id, wake)
     return () => this.#wakes.delete(id)
   }
@@ -204,7 +204,7 @@ export class ZookeeperDriver implements Driver {
     const { layout } = this.#parts
     try {
       const broken = await breakLine(this.#common(), this.#parents, layout, line, now)
-      // Those of this process know at once, whatever they do next.
+      // The places of this process must know at once, whatever they do next.
       for (const standing of now ? [] : this.#ownPlaces.values()) {
         if (broken.includes(standing.path)) this.#sessionOf(standing.entry).broke(standing)
       }
@@ -228,7 +228,7 @@ export class ZookeeperDriver implements Driver {
     return new LineWakeups(this.#common(), this.#parts.layout.linePath(line), wake).start()
   }
 
-  /** Keeps others of the same id waiting until it has settled. */
+  /** Keeps others of the same id waiting until the request has settled. */
   #pend<T>(standing: OwnPlace, request: () => Promise<T>): Promise<T> {
     const asking = request()
     const pending = asking.then(
@@ -239,7 +239,7 @@ export class ZookeeperDriver implements Driver {
     return asking
   }
 
-  /** A try looks first: one that finds the line full writes nothing, and nobody sees it. */
+  /** A try looks first: if it finds the line full, it writes nothing, and nobody sees it. */
   async #hasRoom(client: ZooKeeperClient, entry: Entry, linePath: string): Promise<boolean> {
     const { layout } = this.#parts
     const [, names] = await Promise.all([client.sync('/'), readNames(client, linePath)])
@@ -289,7 +289,7 @@ export class ZookeeperDriver implements Driver {
   #isDead(id: string, wait: boolean): boolean {
     const dead = this.#tombstones.find(id, this.#parts.runtime.now())
     if (dead === undefined) return false
-    // To a try, null would mean that others hold the line, which nobody has said.
+    // For a try, null would mean that others hold the line, which no server has said.
     if (dead.unanswered && !wait) {
       throw new StoreUnreachableError('the ZooKeeper session ended before anybody answered the request to enter')
     }

@@ -1,4 +1,4 @@
-/** How a place is taken: in one round trip, and without a list where nobody else stands. */
+/** Takes a place: in one round trip, and without a list if nobody else stands in the line. */
 import type { Entry } from '../../contract/driver.ts'
 import { StoreError } from '../../contract/errors.ts'
 import { isZooKeeperError, type ZooKeeperClient, type ZooKeeperError } from '../../clients/zookeeper/index.ts'
@@ -7,17 +7,17 @@ import type { Layout } from './layout.ts'
 import { readNames } from './line.ts'
 import { encodeNode } from './node-data.ts'
 
-/** A node that was made, and the line it stands in. */
+/** A node that was created, and its line. */
 export interface TakenPlace {
   readonly path: string
   readonly czxid: bigint
-  /** The session that made it; 0n if that one has ended since. */
+  /** The session that created it; 0n if that session has ended since. */
   readonly sessionId: bigint
-  /** The names of all in the line. null: nobody but the new one. A rejection: the line could not be read. */
+  /** The names of all in the line. null: only the new one. A rejection: the line could not be read. */
   readonly names: PromiseSettledResult<readonly string[] | null>
 }
 
-/** Lines that are remembered as shared; the least lately remembered goes first. */
+/** Lines that are remembered as shared; the one remembered longest ago goes first. */
 const SHARED_MAX = 1_024
 const NO_DATA = new Uint8Array(0)
 const ALONE = Object.freeze({ status: 'fulfilled', value: null } as const)
@@ -26,7 +26,7 @@ export class Entrance {
   readonly #client: ZooKeeperClient
   readonly #layout: Layout
   readonly #parents: ParentNodes
-  /** Lines in which others stood when they were last looked at: there a list will be needed. */
+  /** Lines in which the last look found others: there a list will be needed. */
   readonly #shared = new Set<string>()
   #asksAlone: boolean
 
@@ -47,17 +47,17 @@ export class Entrance {
     )
   }
 
-  /** What a look at a line has shown: whether the next one to enter should expect others there. */
+  /** Notes what a look has shown: whether the next enter should expect others in the line. */
   saw(linePath: string, names: readonly string[]): void {
     if (names.length <= 1) this.#shared.delete(linePath)
     else this.#remember(linePath)
   }
 
   /**
-   * Creates the node and writes nothing to the line's: the answer to the latter is its Stat as of this very
-   * transaction, and has the number of its children and the number of the transaction, which is the new node's czxid. A
-   * single child is the new one, and is granted. All servers apply transactions in one order, so that also a follower
-   * that is behind counts right.
+   * Creates the node, and writes nothing to the node of the line. The answer to the latter is its Stat as of this very
+   * transaction, with the number of its children and the number of the transaction, which is the new node's czxid. If
+   * there is a single child, it is the new one, and is granted. All servers apply transactions in one order, so even a
+   * follower that is behind counts right.
    */
   async #takeAlone(linePath: string, path: string, data: Buffer): Promise<TakenPlace> {
     const { mode, acl } = this.#create
@@ -68,7 +68,8 @@ export class Entrance {
       ])
       if (made?.path === undefined || wrote?.stat === undefined)
         throw new StoreError('ZooKeeper answered a multi without its results')
-      // Asked for now: the answer came over a link of the session that made the node, and no other can have come since.
+      // Asked for now: the answer came over a link of the session that created the node, and no other session can have
+      // come since.
       const sessionId = this.#client.session?.id ?? 0n
       const { mzxid, numChildren } = wrote.stat
       if (numChildren === 1) return { path: made.path, czxid: mzxid, sessionId, names: ALONE }
@@ -76,16 +77,13 @@ export class Entrance {
       return { path: made.path, czxid: mzxid, sessionId, names }
     } catch (error) {
       if (!isRefusedWrite(error)) throw error
-      // The ACL lets us make children there, and not write: a list tells as well.
+      // The ACL lets us create children there, but not write. A list tells as well.
       this.#asksAlone = false
       return this.#takeAmong(linePath, path, data)
     }
   }
 
-  /**
-   * In one write, and answered one after the other: the list has the new node, and with it all in front that still
-   * live.
-   */
+  /** Both in one write, answered one after the other: the list has the new node, and with it all live places ahead. */
   async #takeAmong(linePath: string, path: string, data: Buffer): Promise<TakenPlace> {
     const [made, names] = await Promise.allSettled([
       this.#client.create2(path, data, this.#create),
@@ -111,7 +109,7 @@ export class Entrance {
   }
 }
 
-/** The second operation of the multi, the write, was the one that was not permitted. */
+/** Whether the second operation of the multi, the write, was the one without permission. */
 function isRefusedWrite(error: unknown): boolean {
   return isZooKeeperError(error, 'NoAuth') && (error as ZooKeeperError).index === 1
 }

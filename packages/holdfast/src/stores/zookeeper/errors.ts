@@ -1,8 +1,8 @@
-/** The client's errors as a caller of locks understands them. */
+/** Explains the client's errors to a caller of locks. */
 import { StoreError } from '../../contract/errors.ts'
 import { isZooKeeperError } from '../../clients/zookeeper/index.ts'
 
-/** Passes most errors on; those that a person has to mend get the words for it. */
+/** Passes most errors on; those that a person must mend get the words for that. */
 export function explained(error: unknown, line?: string): unknown {
   const detail = line === undefined ? { cause: error } : { cause: error, line }
   if (isZooKeeperError(error, 'NoAuth')) {
@@ -12,7 +12,7 @@ export function explained(error: unknown, line?: string): unknown {
       detail,
     )
   }
-  // Nobody will answer this client any more: to wait for it would be in vain.
+  // No server will answer this client any more, so waiting would be in vain.
   if (isZooKeeperError(error, 'AuthFailed', 'SessionClosedRequireSaslAuth')) {
     return new StoreError('ZooKeeper has refused the identity of this client: check scheme and credential', detail)
   }

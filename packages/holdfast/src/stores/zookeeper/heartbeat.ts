@@ -1,4 +1,4 @@
-/** Keeps a session in regular contact with its servers, and knows how far it may be believed in. */
+/** Keeps a session in regular contact with its servers, and knows how far a holder may trust it. */
 import { ClosedError, StoreError } from '../../contract/errors.ts'
 import type { Runtime } from '../../contract/runtime.ts'
 import { instant } from '../../contract/validity.ts'
@@ -10,7 +10,7 @@ export class SessionHeartbeat {
   readonly #client: ZooKeeperClient
   readonly #runtime: Pick<Runtime, 'now' | 'wallNow'>
   readonly #contacts = new Contacts()
-  /** When the latest answer of the leader on this connection was asked for. */
+  /** When the request was sent for the latest answer of the leader on this connection. */
   #proven: Instant | null = null
   #timer: NodeJS.Timeout | null = null
   #stopped = false
@@ -20,7 +20,7 @@ export class SessionHeartbeat {
     this.#runtime = runtime
   }
 
-  /** A server has taken the session on. */
+  /** A server has accepted the session. */
   connected(): void {
     const { session } = this.#client
     this.#proven = null
@@ -28,7 +28,7 @@ export class SessionHeartbeat {
     if (this.#timer === null) this.#setTimer()
   }
 
-  /** Something sent then was answered, and the leader took part in it. */
+  /** A request sent then was answered, and the leader took part in the answer. */
   answered(asked: Instant): void {
     const { session } = this.#client
     if (session === null) return
@@ -36,7 +36,7 @@ export class SessionHeartbeat {
     if (this.#proven === null || asked.monoMs > this.#proven.monoMs) this.#proven = asked
   }
 
-  /** What was answered so lately that to ask again would tell nothing new; null: nothing was. */
+  /** The request time of an answer that is so recent that asking again would show nothing new; null: there is none. */
   justAnswered(now: Instant): Instant | null {
     const [proven, session] = [this.#proven, this.#client.session]
     if (proven === null || session === null) return null
@@ -44,8 +44,8 @@ export class SessionHeartbeat {
   }
 
   /**
-   * The `since` of a place, by an answer to what was asked for then. Core believes in it for a ttl from there: it is
-   * moved back by as much as the session does not vouch for.
+   * The `since` of a place, by an answer to a request of that time. Core trusts the place for a ttl from there, so it
+   * is moved back by as much of the session as is not certain.
    */
   since(asked: Instant, entry: Entry, sessionMs: number): Instant {
     const until = Math.min(asked.monoMs + believableMs(sessionMs), this.#contacts.livesUntil(asked.monoMs, sessionMs))
@@ -61,7 +61,7 @@ export class SessionHeartbeat {
   #setTimer(): void {
     const { session } = this.#client
     this.#timer = null
-    // After an expiry the next session starts it again.
+    // After an expiry the next session starts the heartbeat again.
     if (session === null || this.#stopped) return
     this.#timer = setTimeout(() => {
       this.#setTimer()
@@ -76,7 +76,7 @@ export class SessionHeartbeat {
     try {
       await this.#client.sync('/')
     } catch (error) {
-      // Nobody answered: the client itself sees to that.
+      // No answer: the client itself handles that.
       if (error instanceof StoreError || error instanceof ClosedError) return
       throw error
     }

@@ -13,7 +13,7 @@ import { fromStoreUrl, type ResolvedOptions, resolveOptions, type ZookeeperOptio
 
 export type { ZookeeperOptions } from './options.ts'
 
-/** More than any server grants: what it grants is then its most. */
+/** More than any server grants: so the server grants the longest session it allows. */
 const LONGEST_MS = 2 ** 31 - 1
 
 /**
@@ -31,8 +31,8 @@ export async function zookeeper(store: string | URL | ZookeeperOptions): Promise
     grantedMs(connect(1), options.connectTimeoutMs),
     grantedMs(connect(LONGEST_MS), options.connectTimeoutMs),
   ])
-  // Servers grant two ticks or more, and what is known of a session can be half a tick old: of two ticks that is too
-  // much.
+  // Servers grant two ticks or more. What the leader knows of a session can be half a tick old, which is too much for a
+  // session of two ticks.
   const min = Math.min(shortestMs * 2, max)
   return new ZookeeperDriver({
     layout: layout === 'curator' ? new CuratorLayout() : new LineLayout(prefix),
@@ -57,13 +57,13 @@ function ofText(url: string): ZookeeperOptions {
 
 function makeClient(options: ResolvedOptions, sessionTimeoutMs: number, now: () => number): ZooKeeperClient {
   const { servers, chroot, identities, tls } = options
-  // Only what the leader took part in proves that a session lives: a follower cut off from it answers pings for seconds
-  // after the leader has given the lock to somebody else.
+  // Only an answer in which the leader took part proves that a session lives. A follower cut off from its leader
+  // answers pings for seconds after the leader has given the lock to somebody else.
   const session = { sessionTimeoutMs, heartbeat: 'sync', renew: true, now } as const
   return new ZooKeeperClient({ servers, chroot, identities, tls, ...session })
 }
 
-/** What the servers make of a wish. */
+/** The session time that the servers grant for a request. */
 async function grantedMs(client: ZooKeeperClient, timeoutMs: number): Promise<number> {
   try {
     let granted = 0
@@ -71,7 +71,7 @@ async function grantedMs(client: ZooKeeperClient, timeoutMs: number): Promise<nu
       if (state === 'connected') granted = client.session?.negotiatedMs ?? 0
     })
     await client.connect({ timeoutMs })
-    // Answered only after the identities were: a wrong one is told now.
+    // The answer comes after the answers to the identities, so a wrong identity is reported now.
     await client.sync('/', { timeoutMs })
     return granted
   } catch (error) {

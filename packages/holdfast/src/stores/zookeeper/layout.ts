@@ -1,25 +1,27 @@
-/** Where lines stand in ZooKeeper's tree, and what the names of their nodes say. */
+/** Where lines are in ZooKeeper's tree, and what the names of their nodes say. */
 import type { Entry } from '../../contract/driver.ts'
 import { escapeName, unescapeName } from './names.ts'
 import { decodeNode, encodeNode } from './node-data.ts'
 import type { Raise } from './raise.ts'
 
-/** One place, as its node's name tells. */
+/** One place, as the name of its node says. */
 export interface Named {
   readonly name: string
   readonly id: string
   readonly weight: number
   readonly capacity: number
-  /** Rises along the line. The number the server put behind the name, or where that can't be trusted the czxid. */
+  /**
+   * Rises along the line. The number that the server put behind the name, or the czxid if that number can't be trusted.
+   */
   readonly order: number
-  /** It has become heavier since. */
+  /** Set if the place has become heavier since. */
   readonly raise?: Raise
 }
 
 export interface Layout {
-  /** What holds the lines, for `list`; null: they can be anywhere. */
+  /** The node above all lines, for `list`; null: lines can be anywhere. */
   readonly root: string | null
-  /** Whether the nodes of lines are ours to write to. */
+  /** Whether we may write to the nodes of lines. */
   readonly ownsLines: boolean
   /** Whether the nodes above a line are containers, too. */
   readonly containers: boolean
@@ -27,15 +29,18 @@ export interface Layout {
   linePath(line: string): string
   /** The line of a child of `root`; null: it is not ours. */
   lineName(child: string): string | null
-  /** The node to be created; the server adds its number. */
+  /** The node to create; the server adds its number. */
   placePath(linePath: string, entry: Entry): string
   /** null: it is not a place. */
   parse(name: string): Named | null
-  /** Where word to the one that has the whole line stands, see wakeups-breaks.ts. null: in the data of its node. */
+  /**
+   * The node with word to the holder of the whole line, see wakeups-breaks.ts. null: the word is in the data of its
+   * node.
+   */
   breakPath(linePath: string): string | null
   /** A node's data with the mark of `break`. */
   marked(data: Buffer): Buffer
-  /** Whether the one that made this node heeds such a mark. */
+  /** Whether the program that made this node heeds such a mark. */
   hears(name: string): boolean
 }
 

@@ -1,15 +1,15 @@
-/** Reads a line: the children of its node, each with its place in the order. */
+/** Reads a line: the children of its node, each with its position in the order. */
 import { isZooKeeperError, type ZooKeeperClient } from '../../clients/zookeeper/index.ts'
 import type { Layout, Named } from './layout.ts'
 import { needsCzxid } from './look.ts'
 import { type Mark, parseMark, raiseOf } from './raise.ts'
 
-/** Nobody in it if there is no such line. */
+/** Empty if there is no such line. */
 export async function readLine(client: ZooKeeperClient, layout: Layout, linePath: string): Promise<Named[]> {
   return parseLine(client, layout, linePath, await readNames(client, linePath))
 }
 
-/** The names of the children alone, in no order. */
+/** Only the names of the children, in no order. */
 export async function readNames(client: ZooKeeperClient, linePath: string): Promise<readonly string[]> {
   try {
     return (await client.getChildren(linePath)).children
@@ -41,7 +41,7 @@ export async function parseLine(
   return withRaises(places, marked, true)
 }
 
-/** A mark of a place that has gone says nothing. */
+/** The mark of a place that has gone means nothing. */
 function withRaises(line: readonly Named[], marks: readonly Mark[], isByCzxid: boolean): Named[] {
   return line.map((named) => {
     const raise = raiseOf(marks, named.id, isByCzxid)
@@ -49,7 +49,7 @@ function withRaises(line: readonly Named[], marks: readonly Mark[], isByCzxid: b
   })
 }
 
-/** One question for each, but exact: transactions are numbered for the whole ensemble, and never twice. */
+/** One request for each, but exact: transactions are numbered for the whole ensemble, and never twice. */
 async function byCzxid<T extends Pick<Named, 'name' | 'order'>>(
   client: ZooKeeperClient,
   linePath: string,

@@ -33,7 +33,7 @@ export async function* listLines(
 async function lineNames(client: ZooKeeperClient, layout: Layout, prefix: string): Promise<string[]> {
   if (layout.root === null) return [prefix]
   try {
-    // A follower may be behind: the leader is asked first.
+    // A follower may be behind, so first make it catch up with the leader.
     const [, { children }] = await Promise.all([client.sync('/'), client.getChildren(layout.root)])
     const names = children.map((child) => layout.lineName(child)).filter((name) => name !== null)
     return names.filter((name) => name.startsWith(prefix)).sort()
@@ -72,8 +72,8 @@ async function viewPlace(
   try {
     const { data, stat } = await client.getData(`${linePath}/${place.name}`)
     const node = decodeNode(data)
-    // The age compares the leader's clock with ours. Of what is left only the whole lease is known: sessions are
-    // renewed where nobody else can see it.
+    // The age compares the leader's clock with ours. For the time left only the whole lease is known: nobody else can
+    // see when a session was renewed.
     const times = { ageMs: wallMs - stat.ctime, leftMs: node.ttlMs }
     return placeView({ token: stat.czxid, weight: fullWeight(place), data: node.data }, times)
   } catch (error) {
@@ -82,7 +82,7 @@ async function viewPlace(
   }
 }
 
-/** Marks the nodes of those who hold, or deletes them at once. Answers which. */
+/** Marks the nodes of the holders, or deletes them at once. Returns which. */
 export async function breakLine(
   client: ZooKeeperClient,
   parents: ParentNodes,
@@ -98,7 +98,7 @@ export async function breakLine(
   const deaf = holders.find((holder) => !layout.hears(holder.name))
   if (deaf !== undefined && !now) {
     throw new UnsupportedError(
-      `kazoo holds ${JSON.stringify(name)} (${deaf.name}), and has no way to be asked for it: break it with ` +
+      `kazoo holds ${JSON.stringify(name)} (${deaf.name}), and kazoo can't be asked to release: break it with ` +
         `\`now\`, or end that process`,
       { line: name },
     )
@@ -116,7 +116,7 @@ export async function breakLine(
   return broken.filter((path) => path !== null)
 }
 
-/** A place, and what says that it is heavier than it was entered. */
+/** Removes a place, together with the mark that makes it heavier. */
 async function removeAll(
   client: ZooKeeperClient,
   linePath: string,
@@ -140,8 +140,8 @@ async function remove(client: ZooKeeperClient, path: string): Promise<boolean> {
 
 /**
  * Nobody can shorten another's session. So the mark, like the word beside the line, is for the holder: its watch wakes
- * it, it renews no more, its lease ends and its own process takes the node away. A holder that is dead by then loses
- * the node with its session.
+ * it, it renews no more, its lease ends, and its own process deletes the node. A holder that is dead by then loses the
+ * node with its session.
  */
 async function mark(client: ZooKeeperClient, layout: Layout, path: string): Promise<boolean> {
   try {

@@ -1,26 +1,26 @@
-/** What the children of a line mean for one place: who stands in front, who behind, and whose leaving matters. */
+/** What the children of a line mean for one place: who stands ahead, who behind, and whose leaving matters. */
 import { type Entry, isGranted } from '../../contract/driver.ts'
 import { holdersOf } from '../shared/holders.ts'
 import type { Named } from './layout.ts'
 import { fullWeight, isBeside, type Raise, raisedIn } from './raise.ts'
 
 export interface Look {
-  /** The weight in front. */
+  /** The weight ahead. */
   readonly ahead: number
-  /** Somebody stands behind. */
+  /** True: another place stands behind. */
   readonly wanted: boolean
-  /** The line's: that of its first place. */
+  /** The capacity of the line: that of its first place. */
   readonly capacity: number
-  /** Those whose leaving could let me in; empty when granted. */
+  /** The places whose leaving could let this place in; empty when it is granted. */
   readonly blocking: readonly Named[]
-  /** Exactly one stands in front. */
+  /** True: exactly one place is ahead. */
   readonly single: boolean
 }
 
 /**
- * The server numbers the children of a node by counting creations in 32 signed bits. Past the last number it starts
- * below zero, and falls back to the last number again once it has written that down (its counter only ever grows), so
- * that two nodes can have one number. Near the end the numbers are therefore not trusted.
+ * The server numbers the children of a node by counting creations in 32 signed bits. After the last number it starts
+ * below zero. It falls back to the last number again once it has written that down (its counter only ever grows), so
+ * two nodes can have one number. Near the end, therefore, the numbers are not trusted.
  */
 const NUMBER_MAX = 2 ** 31 - 2 ** 20
 
@@ -41,7 +41,7 @@ export function alone(entry: Pick<Entry, 'capacity'>): Look {
   return { ahead: 0, wanted: false, capacity: entry.capacity, blocking: [], single: false }
 }
 
-/** Where the place with this id stands; null: nowhere. `granted`: it has been told so. */
+/** Where the place with this id stands; null: nowhere. `granted`: its owner knows of its grant. */
 export function lookFrom(line: readonly Named[], id: string, granted = false): Look | null {
   const me = line.find((place) => place.id === id)
   if (me === undefined) return null
@@ -63,13 +63,14 @@ export function lookFrom(line: readonly Named[], id: string, granted = false): L
     inFront.push(weight === place.weight ? place : { ...place, weight })
   }
   const isIn = isGranted(me, { ahead })
-  // Beside one that is granted others may be, also behind it: somebody waits if not all fit, or to become heavier.
+  // Beside a granted place others may be granted, even behind it. So somebody waits if not all fit, or to become
+  // heavier.
   const wanted = isIn && me.weight < me.capacity ? raised !== null || all > me.capacity : isFollowed
   const blocking = isIn ? [] : withMark(me, blockingSet(me, inFront), raised)
   return { ahead, wanted, capacity: oldest.capacity, blocking, single: inFront.length === 1 }
 }
 
-/** A raised place waits for all that were granted beside it, wherever they stand. */
+/** A raised place waits for all places that were granted beside it, wherever they stand. */
 function lookOfRaised(line: readonly Named[], me: Named, { beside, weight }: Raise): Look {
   const others = beside === null ? grantedOf(inOrder(line)) : line.filter(({ order }) => order <= beside)
   const waitedFor = others.filter((place) => place !== me)
@@ -77,7 +78,7 @@ function lookOfRaised(line: readonly Named[], me: Named, { beside, weight }: Rai
   const last = beside ?? me.order
   const blocking = ahead === 0 ? [] : blockingSet({ ...me, weight }, waitedFor)
   return {
-    // While nobody knows who was granted beside it, it can't be alone.
+    // While nobody knows who was granted beside it, it may not be alone.
     ahead: beside === null ? Math.max(ahead, 1) : ahead,
     wanted: line.some(({ order }) => order > last),
     capacity: inOrder(line)[0]?.capacity ?? me.capacity,
@@ -86,7 +87,7 @@ function lookOfRaised(line: readonly Named[], me: Named, { beside, weight }: Rai
   }
 }
 
-/** Who is kept out only because one in front has become heavier waits for that to end, too. */
+/** A place that is kept out only by the raise of a place ahead also waits for the end of that raise. */
 function withMark(me: Named, blocking: readonly Named[], raised: Named | null): readonly Named[] {
   if (raised?.raise === undefined || !blocking.some(({ id }) => id === raised.id)) return blocking
   const entered = blocking.reduce((sum, { id, weight }) => sum + (id === raised.id ? raised.weight : weight), 0)
@@ -95,9 +96,9 @@ function withMark(me: Named, blocking: readonly Named[], raised: Named | null): 
 }
 
 /**
- * The same for a place that wants the whole line, from the names alone: whoever stands next in front blocks it,
- * whatever the others are, so that of a hundred only the next and the first are parsed. null: parse them all, there is
- * something unusual among them.
+ * The same for a place that wants the whole line, from the names alone. The next place ahead blocks it, whatever the
+ * others are, so of a hundred names only the next and the first are parsed. null: parse them all, because something
+ * unusual is among them.
  */
 export function glanceFrom(
   names: readonly string[],
@@ -129,9 +130,9 @@ export function glanceFrom(
 }
 
 /**
- * The nearest in front whose weights sum to more than my room: as long as all of them stand I am blocked, whatever goes
- * on before them; when one goes, it is time to look again. One for a mutex, the nearest writer for a reader, up to n
- * for n permits.
+ * The nearest places ahead whose weights sum to more than my room. As long as all of them stand I am blocked, whatever
+ * happens ahead of them; when one goes, I must look again. For a mutex that is one place, for a reader the nearest
+ * writer, for n permits up to n.
  */
 function blockingSet(me: Named, inFront: readonly Named[]): Named[] {
   const room = me.capacity - me.weight
@@ -140,7 +141,7 @@ function blockingSet(me: Named, inFront: readonly Named[]): Named[] {
   const set: Named[] = []
   let sum = 0
   for (const place of inOrder(inFront).toReversed()) {
-    // One that blocks alone is watched alone: a reader sleeps through the leaving of the readers behind its writer.
+    // A place that blocks alone is watched alone: so a reader does not wake when the readers behind its writer leave.
     if (place.weight > room) return [place]
     set.push(place)
     sum += place.weight
@@ -150,8 +151,8 @@ function blockingSet(me: Named, inFront: readonly Named[]): Named[] {
 }
 
 /**
- * The places granted now: those of the front whose weights fit together. Takes the line in order. Those that came after
- * one had become heavier count its new weight.
+ * The places granted now: those at the front whose weights fit together. Takes the line in order. Places that came
+ * after a raise count the raised place's new weight.
  */
 export function grantedOf(line: readonly Named[]): Named[] {
   const capacity = line[0]?.capacity ?? 0

@@ -9,7 +9,7 @@ export function escapeName(name: string): string {
 export function unescapeName(segment: string): string | null {
   try {
     const name = decodeURIComponent(segment)
-    // Somebody else's node may decode to the same name as ours: only the one way of writing it counts.
+    // Another program's node may decode to the same name as ours, so only our own way of writing a name counts.
     return escapeName(name) === segment ? name : null
   } catch (error) {
     if (error instanceof URIError) return null

@@ -1,4 +1,4 @@
-/** What stands in a place's node: the lease, whether it was broken, and the data for people. */
+/** The data of a place's node: the lease, whether it was broken, and the data for people. */
 
 export interface NodeData {
   readonly ttlMs: number
@@ -6,7 +6,7 @@ export interface NodeData {
   readonly data: string
 }
 
-/** What Curator's Revoker writes; a holder there that is revocable is told. */
+/** What Curator's Revoker writes; a revocable holder of Curator hears of it. */
 export const REVOKE = '__REVOKE__'
 
 /** The first line is ours, the rest is the entry's own. */
@@ -14,7 +14,7 @@ export function encodeNode(node: NodeData): Buffer {
   return Buffer.from(`${node.ttlMs}${node.broken ? ' broken' : ''}\n${node.data}`)
 }
 
-/** Another program may have written it: what can't be read is shown as nothing. */
+/** Another program may have written the data: what can't be read is shown as nothing. */
 export function decodeNode(bytes: Buffer): NodeData {
   const text = bytes.toString()
   if (text === REVOKE) return { ttlMs: 0, broken: true, data: '' }

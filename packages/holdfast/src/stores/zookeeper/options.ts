@@ -1,4 +1,4 @@
-/** What the driver can be told, checked before any I/O. */
+/** The options of the driver, checked before any I/O. */
 import type { ConnectionOptions } from 'node:tls'
 import { checkKeys, checkOneOf, checkText, checkWhole, shown } from '../../contract/check.ts'
 import { UsageError } from '../../contract/errors.ts'
@@ -8,25 +8,25 @@ import type { StoreUrl } from '../../store-url.ts'
 import { tlsFiles } from '../shared/tls-files.ts'
 import { type Acl, creatorAllAcl, type Identity, openAcl } from '../../clients/zookeeper/index.ts'
 
-/** Where ZooKeeper is, and how to talk to it. */
+/** Options of `zookeeper`: where ZooKeeper is, and how to talk to it. */
 export interface ZookeeperOptions {
   /** `host`, `host:port` or `[v6]:port` of the members of one ensemble; the port defaults to 2181. */
   readonly servers: readonly string[]
-  /** The subtree to stay in; made if it is missing. Default '/'. */
+  /** The subtree to use; created if it is missing. Default '/'. */
   readonly chroot?: string
-  /** The node all others are below. Default 'holdfast'; 1 to 128 bytes. */
+  /** The node above all others of Holdfast. Default 'holdfast'; 1 to 128 bytes. */
   readonly prefix?: string
   /** Who we are, such as `{ scheme: 'digest', credential: 'user:password' }`. Default none. */
   readonly identities?: readonly Identity[]
-  /** Who may use the nodes we make. Default: everybody; with `identities`, only those. */
+  /** Who may use the nodes that we create. Default: everybody; with `identities`, only those. */
   readonly acl?: readonly Acl[]
   /** True, or what node:tls takes. Default false. */
   readonly tls?: boolean | ConnectionOptions
   /** How long the first connection may take. Default 5 000; 1 to 600 000. */
   readonly connectTimeoutMs?: number
   /**
-   * 'holdfast' (default), or 'curator': a line's name is the path of an InterProcessMutex of Apache Curator, and both
-   * exclude each other. Then there are mutexes only, and no lists of all lines.
+   * 'holdfast' (default), or 'curator': a lock's name is the path of an InterProcessMutex of Apache Curator, and both
+   * exclude each other. Then there are only mutexes, and no list of all locks.
    */
   readonly layout?: 'holdfast' | 'curator'
   /** Clocks, for tests. Default: the real ones. */
@@ -62,7 +62,7 @@ export function resolveOptions(given: ZookeeperOptions): ResolvedOptions {
   }
 }
 
-/** What a URL says, and of the options beside it those that concern the store. */
+/** What the URL says, and those options beside it that concern the store. */
 export function fromStoreUrl(url: StoreUrl, options: HoldfastOptions): ZookeeperOptions {
   const { prefix, connectTimeoutMs, runtime } = options
   const { layout } = url.settings
@@ -82,7 +82,7 @@ export function fromStoreUrl(url: StoreUrl, options: HoldfastOptions): Zookeeper
 function parseAddress(rest: string): Pick<ZookeeperOptions, 'servers' | 'chroot' | 'identities'> {
   const match = /^\/\/(?:([^/]*)@)?([^/@]+)(\/.*)?$/.exec(rest)
   if (match === null) {
-    // What was given is not shown: where a password stands can't be told from what can't be read.
+    // Do not show the text: in a text that can't be read nobody knows which part is a password.
     throw new UsageError('a ZooKeeper URL is zookeeper://[user:password@]host:2181,host2/chroot; the given one is not')
   }
   const [, user, hosts = '', path = '/'] = match
@@ -92,7 +92,7 @@ function parseAddress(rest: string): Pick<ZookeeperOptions, 'servers' | 'chroot'
   return { servers, chroot, identities: [{ scheme: 'digest', credential: decode(user, 'user and password') }] }
 }
 
-/** The text is not shown: it may be the password. */
+/** Do not show the text: it may be the password. */
 function decode(text: string, what: string): string {
   try {
     return decodeURIComponent(text)

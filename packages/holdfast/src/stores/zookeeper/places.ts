@@ -1,9 +1,9 @@
-/** One place of this process: its node, the session it lives by, and what is watched for it. */
+/** One place of this process: its node, the session by which it lives, and what is watched for it. */
 import type { Entry } from '../../contract/driver.ts'
 import type { WatchCallback } from '../../clients/zookeeper/index.ts'
 
 /**
- * `entering`: the create is under way. `unknown`: it got no answer, so the node may be there. `standing`: the node is
+ * `entering`: the create is under way. `unknown`: it got no answer, so the node may exist. `standing`: the node is
  * ours. `leaving`: it is given up, and not yet known to be gone. `gone`: for good.
  */
 type StandingState = 'entering' | 'unknown' | 'standing' | 'leaving' | 'gone'
@@ -12,44 +12,44 @@ export class OwnPlace {
   readonly entry: Entry
   readonly linePath: string
   state: StandingState = 'entering'
-  /** Settles, never rejects, when the request to enter that is under way has ended. */
+  /** Settles, never rejects, when the present request to enter has ended. */
   pending: Promise<unknown> | null = null
   /** The node; '' until it is known. */
   path = ''
   token = 0n
   sessionId = 0n
-  /** Nobody renewed it until here: it lapses, by this process's own doing. */
+  /** When the place lapses, because this process has not renewed it. */
   lapsesAt = 0
   granted = false
-  /** Somebody may stand behind it. */
+  /** True: another place may stand behind it. */
   wanted = false
-  /** Exactly one stood in front of it when it was last looked at. */
+  /** True: the last look found exactly one place ahead. */
   behindSingle = false
-  /** The watch on one in front has just fired. */
+  /** True: the watch on a place ahead has just fired. */
   woken = false
-  /** And it said that nobody is in front any more. */
+  /** True: that event said that nobody is ahead any more. */
   isTurn = false
-  /** Whether somebody came by already. */
+  /** Whether the place was visited already. */
   isVisited = false
-  /** Whether somebody will come by and see after it. */
+  /** Whether a visit is planned. */
   expected = false
-  /** Marked by `break`: it is renewed no more. */
+  /** Marked by `break`: it is not renewed any more. */
   broken = false
-  /** What it is to weigh, by its latest turn, and whether the store has it so. */
+  /** The weight of its latest turn, and whether the store has it. */
   weight: number
   turn = 0
   isWeighed = true
   /** Settles, never rejects, when no request about its weight is under way. */
   weighing: Promise<unknown> = Promise.resolve()
-  /** Its node's data have changed since they were last read. */
+  /** True: its node's data have changed since they were last read. */
   dirty = false
-  /** The watch on the own node. */
+  /** The watch on its own node. */
   ownWatch: WatchCallback | null = null
   /** The watch for word beside the line to give it up. */
   breakWatch: WatchCallback | null = null
-  /** The watches on those in front, by path. */
+  /** The watches on places ahead, by path. */
   readonly blocking: Map<string, WatchCallback> = new Map()
-  /** Rings when its lease may have run out. */
+  /** Fires when its lease may have run out. */
   timer: NodeJS.Timeout | null = null
 
   constructor(entry: Entry, linePath: string) {

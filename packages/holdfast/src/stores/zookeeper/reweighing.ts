@@ -1,4 +1,4 @@
-/** Changing what a place weighs: see raise.ts for what is written, and why in two steps. */
+/** Changes the weight of a place: raise.ts says what is written, and why in two steps. */
 import { StoreError } from '../../contract/errors.ts'
 import { isZooKeeperError, type ZooKeeperClient } from '../../clients/zookeeper/index.ts'
 import type { ParentNodes } from './parent-nodes.ts'
@@ -8,7 +8,7 @@ import { grantedOf, inOrder } from './look.ts'
 import { type Mark, markName, parseMark } from './raise.ts'
 import type { OwnPlace } from './places.ts'
 
-/** How often the line is read again because the last of those granted has gone meanwhile. */
+/** How often the line is read again because the last granted place has gone meanwhile. */
 const TRIES = 100
 
 export class Reweighing {
@@ -23,8 +23,8 @@ export class Reweighing {
   }
 
   /**
-   * Brings the place to the weight of its latest turn, one request after the other. What was sent before, also over a
-   * connection that is lost, has happened before the sync that comes first or never will: late requests need no other
+   * Brings the place to the weight of its latest turn, one request after the other. The sync comes first: whatever was
+   * sent before, even over a lost connection, has happened before it or never will. So late requests need no other
    * guard.
    */
   async settle(standing: OwnPlace): Promise<void> {
@@ -38,7 +38,7 @@ export class Reweighing {
       if (standing.turn === turn) standing.isWeighed = true
     }
     const working = work()
-    // Whoever asked is told; the next only waits for it to be over.
+    // The caller gets the outcome; the next request only waits for the end of this one.
     standing.weighing = Promise.allSettled([working])
     await working
   }
@@ -52,7 +52,7 @@ export class Reweighing {
   async #raise(standing: OwnPlace, weight: number): Promise<void> {
     const { entry, linePath } = standing
     let names = await this.#names(standing)
-    // Of an earlier turn, which asked for another weight.
+    // Marks of an earlier turn, which asked for another weight.
     const stale = this.#marks(standing, names).filter((mark) => mark.weight !== weight)
     await Promise.all(stale.map(({ name }) => this.#remove(standing, name)))
     for (let tries = 1; tries <= TRIES; tries++) {
@@ -62,29 +62,31 @@ export class Reweighing {
       else if (await this.#close(standing, weight, marks, names)) return
       names = await readNames(this.#client, linePath)
     }
-    throw new StoreError(`ZooKeeper: who holds ${JSON.stringify(entry.line)} changed faster than it could be read`)
+    throw new StoreError(
+      `ZooKeeper: the holders of ${JSON.stringify(entry.line)} changed faster than they could be read`,
+    )
   }
 
-  /** The second step. False: the last of those granted has gone since the line was read. */
+  /** The second step. False: the last granted place has gone since the line was read. */
   async #close(standing: OwnPlace, weight: number, marks: readonly Mark[], names: readonly string[]): Promise<boolean> {
     const { entry, linePath } = standing
     const line = inOrder(await parseLine(this.#client, this.#layout, linePath, names))
     const me = line.find(({ id }) => id === entry.id)
-    // Gone by hand: the next look tells.
+    // Somebody deleted the node: the next look shows that.
     if (me === undefined) return true
     const last = grantedOf(line).at(-1) ?? me
     const stat = await this.#client.exists(`${linePath}/${last.name}`)
     if (stat === null) return false
     const beside = { number: this.#layout.parse(last.name)?.order ?? last.order, czxid: Number(stat.czxid) }
     const path = `${linePath}/${markName(entry.id, weight, beside)}`
-    // In one step: whoever waits for the open mark is woken, and finds the settled one.
+    // In one step: this wakes whoever waits for the open mark, and they find the settled one.
     try {
       await this.#client.multi([
         { op: 'create', path, mode: 'ephemeralSequential', acl: this.#parents.acl },
         ...marks.map(({ name }) => ({ op: 'delete', path: `${linePath}/${name}` }) as const),
       ])
     } catch (error) {
-      // Somebody broke the place meanwhile, and took its mark along.
+      // Somebody broke the place meanwhile, and removed its mark, too.
       if (!isZooKeeperError(error, 'NoNode')) throw error
       return false
     }

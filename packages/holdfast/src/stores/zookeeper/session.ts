@@ -1,4 +1,4 @@
-/** The places of one ttl that this process stands in: they live by one ZooKeeper session. */
+/** The places of one ttl in this process: they live by one ZooKeeper session. */
 import type { Runtime } from '../../contract/runtime.ts'
 import { ClosedError, StoreError, StoreUnreachableError } from '../../contract/errors.ts'
 import { type Instant, isGranted, type Place } from '../../contract/driver.ts'
@@ -35,12 +35,12 @@ export interface Surroundings {
 
 /** How long a request to enter waits for a connection. */
 const READY_MS = 300
-/** From when on a waiter's own node is watched: most waits are over sooner. */
+/** After this long a waiter's own node is watched; most waits are over sooner. */
 const LONG_WAIT_MS = 1_000
 
 export class PlaceSession {
   readonly client: ZooKeeperClient
-  /** Requests to enter that are under way, from before they have a standing. */
+  /** Requests to enter that are under way, counted even before their place exists. */
   entering = 0
   readonly #around: Surroundings
   readonly #ownPlaces = new Set<OwnPlace>()
@@ -68,7 +68,7 @@ export class PlaceSession {
     client.onState((state) => {
       if (state === 'connected') this.#heartbeat.connected()
       else if (state === 'expired' || state === 'authFailed') this.#expired()
-      // At risk at once: whoever holds asks, and hears that nobody answers.
+      // At risk at once: each holder asks, and learns that no server answers.
       else if (state === 'disconnected') for (const { entry } of this.#ownPlaces) around.wake(entry.id)
     })
   }
@@ -77,14 +77,14 @@ export class PlaceSession {
     return this.entering === 0 && this.#ownPlaces.size === 0 && this.#cleanup.isIdle
   }
 
-  /** Waits a moment for a server: who waited for a whole time-out would take an outage for a line that others hold. */
+  /** Waits a moment for a server. After a whole time-out a try would take the outage for a lock held by others. */
   async ready(): Promise<void> {
     if (this.client.state !== 'authFailed') {
       await this.client.connect({ timeoutMs: READY_MS })
     }
   }
 
-  /** Takes a new place. Settles with where it stands, null if it was lost on the way. */
+  /** Takes a new place. Settles with where it stands; null if it was lost on the way. */
   async enter(standing: OwnPlace, asked: Instant): Promise<Place | null> {
     this.#ownPlaces.add(standing)
     let taken: TakenPlace
@@ -96,7 +96,7 @@ export class PlaceSession {
     }
     this.#stands(standing, taken.path, taken.czxid, taken.sessionId)
     this.#heartbeat.answered(asked)
-    // The node stands; what it means will be asked for again.
+    // The node exists; the next request asks where it stands.
     if (taken.names.status === 'rejected') throw taken.names.reason
     const { value: names } = taken.names
     if (names === null) return this.#admit(standing, alone(standing.entry), asked)
@@ -104,7 +104,7 @@ export class PlaceSession {
     return this.#admit(standing, await this.#look(standing, names), asked)
   }
 
-  /** Asks again for a place that may stand already: after a lost reply the id in its name tells. */
+  /** Asks again for a place that may exist already: after a lost reply the id in the name tells. */
   async again(standing: OwnPlace, asked: Instant): Promise<Place | null> {
     if (standing.state === 'unknown') {
       const found = await this.#cleanup.find(standing)
@@ -112,7 +112,7 @@ export class PlaceSession {
         standing.state = 'entering'
         return this.enter(standing, asked)
       }
-      // Made by an earlier session of ours, which is over: the node is about to go, and must not be taken for a hold.
+      // An earlier session of ours made the node, and is over: the node is about to go, and must not count as a hold.
       if (found.stat.ephemeralOwner !== this.client.session?.id) {
         this.#end(standing, 'lapsed')
         this.#cleanup.reap(standing)
@@ -126,16 +126,16 @@ export class PlaceSession {
     return this.#admit(standing, await this.#look(standing, names), asked)
   }
 
-  /** Where these stand now; the answer renews them. */
+  /** Where these places stand now; the answer renews them. */
   async touch(ownPlaces: readonly OwnPlace[], asked: Instant): Promise<(Place | null)[]> {
     if (this.client.state !== 'connected') {
       throw new StoreUnreachableError(`no ZooKeeper server answers for the session: it is ${this.client.state}`)
     }
-    // Whoever was woken just now looks at what the event has shown, however far behind its server is. That the session
-    // lives was proven a moment ago; else what the leader answers proves it. What a follower answers alone does not.
+    // A woken place looks at what the event has shown, however far behind its server is. A recent answer of the leader
+    // proves that the session lives; without one, ask the leader. A follower's own answer proves nothing.
     const proven = ownPlaces.every(({ woken }) => woken) ? this.#heartbeat.justAnswered(asked) : null
     const synced = proven === null ? this.client.sync('/') : null
-    // Of these the event itself says that nobody is in front: nothing is asked. Who is behind is not known.
+    // For these places the event itself says that nobody is ahead, so nothing is asked. Who is behind is not known.
     const handover = new Set(proven === null ? [] : ownPlaces.filter(({ isTurn }) => isTurn))
     const lines = new Map<string, Promise<readonly string[]>>()
     for (const standing of ownPlaces) {
@@ -156,28 +156,28 @@ export class PlaceSession {
     )
   }
 
-  /** Changes what a place weighs, unless that was overtaken by a later change of mind; then where it stands. */
+  /** Changes the weight of a place, unless a later change of mind was faster; then returns where it stands. */
   async reweigh(standing: OwnPlace, weight: number, turn: number, asked: Instant): Promise<Place | null> {
     if (turn > standing.turn) Object.assign(standing, { turn, weight, isWeighed: false })
     await this.#reweighing.settle(standing)
     return (await this.touch([standing], asked))[0] ?? null
   }
 
-  /** It is renewed no more, and weighs until its lease has run out. */
+  /** The place is not renewed any more, and counts until its lease has run out. */
   broke(standing: OwnPlace): void {
     if (standing.broken || standing.state !== 'standing') return
     standing.broken = true
     this.#around.wake(standing.entry.id)
   }
 
-  /** Gives a place up. Rejects if nobody could confirm it; then it goes on by itself. */
+  /** Gives a place up. Rejects if no server could confirm it, and then goes on in the background. */
   async leave(standing: OwnPlace): Promise<void> {
     if (isOver(standing)) return
     if (standing.broken && standing.state === 'standing') return this.#outlast(standing)
     standing.state = 'leaving'
     const wasWatched = standing.ownWatch !== null
     this.#release(standing)
-    // Else the server would tell us, too, that we have left. It goes out in one write with the delete, and before it.
+    // Or the server would notify us of our own leaving. This goes out in one write with the delete, and before it.
     if (wasWatched) this.#blocking.unwatchOwn(standing.path)
     try {
       await this.#cleanup.remove(standing)
@@ -194,19 +194,19 @@ export class PlaceSession {
     this.#end(standing, 'left')
   }
 
-  /** A broken place stays until its lease has run out, though its owner has let go: its work may still go on. */
+  /** A broken place stays until its lease has run out, even if its owner lets go: the owner's work may still go on. */
   #outlast(standing: OwnPlace): void {
     if (standing.timer === null) this.#due(standing)
   }
 
-  /** Ends the session, and with it every place, also those of which nobody knew. */
+  /** Ends the session, and with it every place, even those that nobody knew of. */
   async close(): Promise<void> {
     this.#heartbeat.stop()
     this.#holdWakeups.stop()
     const now = this.#around.runtime.now()
     const isBroken = [...this.#ownPlaces].some(({ broken, lapsesAt }) => broken && lapsesAt > now)
     for (const standing of this.#ownPlaces) this.#release(standing)
-    // What was broken stays for a lease: such a session is left to end by itself.
+    // A broken place stays for a lease: so its session is left to end by itself.
     await this.client.close({ abandon: isBroken })
   }
 
@@ -227,14 +227,14 @@ export class PlaceSession {
     if (standing.state === 'entering' || standing.state === 'unknown') standing.state = 'standing'
   }
 
-  /** The create failed: is there a node? */
+  /** The create failed: does the node exist? */
   #unmade(standing: OwnPlace, error: unknown): void {
     const silent = isZooKeeperError(error, 'ConnectionLoss', 'OperationTimeout', 'SessionExpired') && error.sent
     if (!silent) this.#end(standing, 'refused')
     else if (standing.state === 'entering') standing.state = 'unknown'
   }
 
-  /** The first look of a place: it must agree with the line about the capacity, or go without a trace. */
+  /** The first look at a place: its capacity must be that of the line, or the place goes without a trace. */
   async #admit(standing: OwnPlace, look: Look | null, asked: Instant): Promise<Place | null> {
     const { entry } = standing
     const capacity = look?.capacity ?? entry.capacity
@@ -243,7 +243,7 @@ export class PlaceSession {
     throw capacityError(entry, capacity)
   }
 
-  /** Whoever would be granted beside a node that nobody can read goes without a trace, and is told of it. */
+  /** If an unreadable node stands beside the place, the place goes without a trace, and its owner gets an error. */
   async #refuseStrangers(standing: OwnPlace, names: readonly string[]): Promise<void> {
     const { entry, linePath } = standing
     const stranger = await strangerAmong(this.client, this.#around.layout, linePath, names)
@@ -252,7 +252,7 @@ export class PlaceSession {
     throw strangerError(entry.line, stranger)
   }
 
-  /** Such a node has come while this one waits: the place is given up, its owner enters again and is refused. */
+  /** Such a node has come while this place waits: the place is given up, and its owner enters again and is refused. */
   async #isAmongStrangers(standing: OwnPlace, names: readonly string[]): Promise<boolean> {
     const { layout } = this.#around
     const stranger = await strangerAmong(this.client, layout, standing.linePath, names)
@@ -279,7 +279,7 @@ export class PlaceSession {
     const { runtime } = this.#around
     const session = this.client.session
     if (standing.state !== 'standing' || standing.broken) return null
-    // Deleted by hand, or the session under which it was made is not the one that answered: not a hold.
+    // Somebody deleted the node, or another session answered than the one that made it: this is no hold.
     if (look === null || session === null || session.id !== standing.sessionId) {
       this.#end(standing, 'lapsed')
       if (standing.turn > 0) this.#cleanup.reap(standing)
@@ -310,7 +310,7 @@ export class PlaceSession {
     if (standing.timer === null || isUnwatched) this.#holdWakeups.expect(standing)
   }
 
-  /** The place has stood for a while: it is watched over from here on, until its lease has run out. */
+  /** The place has stood for a while: from here on it is watched, until its lease has run out. */
   #due(standing: OwnPlace): void {
     standing.clearTimer()
     if (standing.state !== 'standing') return
@@ -319,8 +319,7 @@ export class PlaceSession {
       this.#lapse(standing)
       return
     }
-    // A waiter will be told its turn, and not look whether it still stands: a hand that deletes its node is told as
-    // well.
+    // A waiter learns its turn from an event, without a look at its own node. So it must hear when a person deletes it.
     const isDue = standing.granted || standing.isVisited
     if ((standing.granted || isWhole(standing.entry)) && isDue && standing.ownWatch === null)
       void this.#watchOwn(standing)
@@ -330,7 +329,7 @@ export class PlaceSession {
     standing.timer.unref()
   }
 
-  /** Nobody renewed the place: the session would keep it, so it is given up here. */
+  /** Nobody renewed the place. The session would keep it, so give it up here. */
   #lapse(standing: OwnPlace): void {
     this.#end(standing, 'lapsed')
     this.#cleanup.reap(standing)
@@ -341,12 +340,12 @@ export class PlaceSession {
     try {
       await this.#readOwn(standing)
     } catch (error) {
-      // Not armed: the next heartbeat looks at the line itself, and tries again.
+      // The watch is not armed: the next heartbeat looks at the line itself, and tries again.
       if (!(error instanceof StoreError || error instanceof ClosedError)) throw error
     }
   }
 
-  /** Reads the own node, and watches it: for `break`, and for hands that delete it. */
+  /** Reads the place's own node, and watches it: for `break`, and for people who delete it. */
   async #readOwn(standing: OwnPlace): Promise<void> {
     const changed = (event: WatchEvent): void => {
       if (standing.ownWatch !== changed) return
@@ -384,13 +383,13 @@ export class PlaceSession {
       const isUnanswered = standing.state === 'entering' || standing.state === 'unknown'
       this.#end(standing, isUnanswered ? 'unanswered' : 'lapsed')
       this.#around.wake(standing.entry.id)
-      // By our own clock it is over; the servers may keep the node for a while, and the next in line need not wait.
+      // By our own clock the place is over. Servers may keep its node for a while, and the next in line need not wait.
       this.#cleanup.reap(standing)
     }
   }
 }
 
-/** Asked anew, since a session may end at any await. */
+/** Asked again after each await, because a session may end at any of them. */
 function isOver(standing: OwnPlace): boolean {
   return standing.state === 'gone'
 }

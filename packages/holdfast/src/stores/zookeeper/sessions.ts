@@ -1,10 +1,10 @@
-/** The sessions of one driver, one for each length that is in use: made when asked for, ended when idle for a while. */
+/** The sessions of one driver, one for each length in use: opened when needed, ended when idle for a while. */
 
 import { ClosedError } from '../../contract/errors.ts'
 
-/** What is to be known of a session here. */
+/** The part of a session that this file uses. */
 export interface Endable {
-  /** Nobody stands in a line by it, and nobody is about to. */
+  /** True: no place lives by this session, and none is about to. */
   readonly isIdle: boolean
   close(): Promise<void>
 }
@@ -17,9 +17,9 @@ interface Kept<S> {
 interface SessionsOptions<S> {
   readonly make: (sessionMs: number) => S
   readonly now: () => number
-  /** Ended after at least this long without use, and at most twice that. */
+  /** A session ends after at least this long without use, and at most twice that. */
   readonly idleMs: number
-  /** The one that is never idle, since others than places live by it. */
+  /** The length of the session that never counts as idle, because more than places live by it. */
   readonly lastingMs: number
 }
 
@@ -65,7 +65,7 @@ export class Sessions<S extends Endable> {
     const { now, idleMs, lastingMs } = this.#options
     for (const [sessionMs, { session, usedAt }] of this.#byMs) {
       if (sessionMs === lastingMs || !session.isIdle || now() - usedAt < idleMs) continue
-      // Out of the map in the same step as it was found idle: whoever comes from here on gets a new one.
+      // Take it out of the map in the same step in which it was found idle: later callers then get a new session.
       this.#byMs.delete(sessionMs)
       const ending = session.close()
       this.#ending.add(ending)

@@ -1,6 +1,6 @@
 /**
- * Word to one that has a whole line that it is to give it up: the name of its node, in a node beside the line. In its
- * own node it would be a word to the next that it is its turn, see handover.ts.
+ * Tells the holder of a whole line that it must give the line up: writes the name of its node into a node beside the
+ * line. A write into its own node would tell the next waiter that its turn has come, see handover.ts.
  */
 import { ClosedError, StoreError } from '../../contract/errors.ts'
 import { isZooKeeperError, type WatchEvent, type ZooKeeperClient } from '../../clients/zookeeper/index.ts'
@@ -32,7 +32,7 @@ export async function tellBreak(
       await client.setData(path, word)
       return
     } catch (error) {
-      // Taken away in between, by one that it was not for.
+      // A holder that the word was not for has taken it away in between.
       if (!isZooKeeperError(error, 'NoNode') || tries === TRIES) throw error
     }
   }
@@ -49,7 +49,7 @@ export class BreakWakeups {
     this.#wake = wake
   }
 
-  /** Whether the word to this holder would stand beside its line, and nobody looks for it yet. */
+  /** Whether the word to this holder would stand beside its line, and nothing looks for it yet. */
   isUnheeded(standing: OwnPlace): boolean {
     return standing.granted && standing.breakWatch === null && this.#pathOf(standing) !== null
   }
@@ -67,13 +67,13 @@ export class BreakWakeups {
     try {
       if ((await this.#client.exists(path, { watch: changed })) !== null) await this.#read(standing, path)
     } catch (error) {
-      // Not armed: after the next heartbeat it is tried again.
+      // The watch is not armed: the next heartbeat tries again.
       if (standing.breakWatch === changed) standing.breakWatch = null
       if (!(error instanceof StoreError || error instanceof ClosedError)) throw error
     }
   }
 
-  /** No word is expected any more. Goes out in one write with what is sent next. */
+  /** No word is expected any more. The request goes out in one write with what is sent next. */
   forget(standing: OwnPlace): void {
     const [path, watch] = [this.#pathOf(standing), standing.breakWatch]
     if (path === null || watch === null) return
@@ -82,7 +82,7 @@ export class BreakWakeups {
     if (this.#client.state === 'connected') void this.#removeWatch(path)
   }
 
-  /** Takes the word away, be it to this holder or to one that has gone without hearing it. */
+  /** Takes the word away, whether it is for this holder or for one that has gone without hearing it. */
   async #read(standing: OwnPlace, path: string): Promise<void> {
     try {
       const { data, stat } = await this.#client.getData(path)
@@ -92,7 +92,7 @@ export class BreakWakeups {
       }
       await this.#client.delete(path, stat.version)
     } catch (error) {
-      // Taken away, or written anew: the watch tells.
+      // The word was taken away, or written anew: the watch tells.
       if (!isZooKeeperError(error, 'NoNode', 'BadVersion')) throw error
     }
   }
@@ -101,7 +101,7 @@ export class BreakWakeups {
     try {
       await this.#client.removeWatches(path)
     } catch (error) {
-      // It has fired, or nobody answered: then we are told once more than we need.
+      // The watch has fired, or there was no answer: at worst we are woken once more than needed.
       if (!(error instanceof StoreError || error instanceof ClosedError)) throw error
     }
   }

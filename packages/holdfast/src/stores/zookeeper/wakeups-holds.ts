@@ -1,15 +1,15 @@
 /**
- * Comes by at every new place after a moment. Most holds are over sooner: they need neither a timer of their own nor a
- * watch on their node, and one timer for all of them is what remains of it.
+ * Visits every new place after a moment. Most holds are over by then: they need neither a timer of their own nor a
+ * watch on their node. All that remains of them is one timer for all.
  */
 import type { OwnPlace } from './places.ts'
 
-/** No place is seen after sooner, and none much later than twice this. */
+/** No place is visited sooner, and none much later than twice this. */
 const VISIT_MS = 100
 
 export class HoldWakeups {
   readonly #visit: (standing: OwnPlace) => void
-  /** Those that came since the last round, and those that were there before it. */
+  /** Places that came since the last round, and those that came before it. */
   #young: OwnPlace[] = []
   #old: OwnPlace[] = []
   #timer: NodeJS.Timeout | null = null
@@ -18,7 +18,7 @@ export class HoldWakeups {
     this.#visit = visit
   }
 
-  /** Comes by once, unless it has been asked to already. */
+  /** Visits the place once, unless that is planned already. */
   expect(standing: OwnPlace): void {
     if (standing.expected) return
     standing.expected = true

@@ -1,4 +1,4 @@
-/** Wakes somebody whenever a line changes, by a watch on its children that is set again after each change. */
+/** Wakes a listener whenever a line changes, by a watch on its children that is set again after each change. */
 import { StoreUnreachableError } from '../../contract/errors.ts'
 import type { Stop, Wake } from '../../contract/driver.ts'
 import { isZooKeeperError, type ZooKeeperClient } from '../../clients/zookeeper/index.ts'
@@ -33,7 +33,7 @@ export class LineWakeups {
       await this.#client.getChildren(this.#path, { watch: this.#changed })
     } catch (error) {
       if (!isZooKeeperError(error, 'NoNode')) throw error
-      // No such line yet: wait for it. If it came between the two questions, ask for its children after all.
+      // There is no such line yet: wait for it. If it came between the two requests, ask for its children after all.
       const stat = await this.#client.exists(this.#path, { watch: this.#changed })
       if (stat === null) return
       this.#client.unwatch(this.#path, this.#changed)
@@ -43,7 +43,7 @@ export class LineWakeups {
 
   readonly #changed = (): void => {
     if (this.#stopped) return
-    // Woken only when the watch stands again: whoever looks then misses nothing that comes after.
+    // Wake only when the watch stands again: a listener that looks then misses nothing that comes after.
     void this.#again()
   }
 
@@ -51,7 +51,7 @@ export class LineWakeups {
     try {
       await this.#arm()
     } catch (error) {
-      // Without permission, or closed: there is nothing more to watch.
+      // No permission, or closed: there is nothing more to watch.
       if (this.#stopped || !(error instanceof StoreUnreachableError)) return
       this.#retry = setTimeout(this.#changed, RETRY_MS)
       this.#retry.unref()

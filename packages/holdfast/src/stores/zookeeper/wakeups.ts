@@ -1,7 +1,4 @@
-/**
- * The watches of one session on those in front of its places, and on its places' own nodes as far as the two share
- * paths.
- */
+/** The watches of one session: on places ahead of its own places, and on its places' own nodes if both share paths. */
 import { ClosedError, StoreError, StoreUnreachableError } from '../../contract/errors.ts'
 import { isZooKeeperError, type WatchEvent, type ZooKeeperClient } from '../../clients/zookeeper/index.ts'
 import type { Named } from './layout.ts'
@@ -22,7 +19,7 @@ export class Wakeups {
     this.#wake = wake
   }
 
-  /** Watches those that the look says, and no others any more. */
+  /** Watches the places that the look names, and no others any more. */
   follow(standing: OwnPlace, look: Look): void {
     if (look.blocking.length === 0 && standing.blocking.size === 0) return
     const wanted = new Map(look.blocking.map((named) => [`${standing.linePath}/${named.name}`, named]))
@@ -35,15 +32,16 @@ export class Wakeups {
   }
 
   /**
-   * Takes back the watch on a node of our own that is about to be deleted, else we would be told of our own leaving.
-   * Not if one of ours waits for it: to the server a session has one watch at a path, and it would be theirs.
+   * Removes the watch on a node of our own that is about to be deleted, or the server would notify us of our own
+   * leaving. But not if a place of ours waits for that node: a session has one watch at a path, and that place needs
+   * it.
    */
   unwatchOwn(path: string): void {
     if (!this.#waiting.has(path)) void this.#removeWatch(path)
   }
 
   /**
-   * By reading rather than by exists: that would leave a watch behind at a node that has gone, and never comes again.
+   * Watches by reading, not by exists: exists would leave a watch behind at a node that has gone and never comes back.
    */
   #watch(standing: OwnPlace, path: string, inFront: Named): void {
     const changed = ({ type }: Pick<WatchEvent, 'type'>): void => {
@@ -52,7 +50,7 @@ export class Wakeups {
       standing.woken = true
       standing.isTurn = this.#handover.isTurn(standing, inFront, type)
       this.#wake(standing.entry.id)
-      // Core looks within this turn. A look that comes later may be about something else, and asks the leader.
+      // Core looks within this turn. A later look may be about something else, and asks the leader.
       queueMicrotask(() => {
         standing.woken = false
         standing.isTurn = false
@@ -61,7 +59,7 @@ export class Wakeups {
     standing.blocking.set(path, changed)
     this.#waiting.set(path, (this.#waiting.get(path) ?? 0) + 1)
     this.#client.getData(path, { watch: changed }).catch((error: unknown) => {
-      // Gone between the look and the watch: look again. What may not be read is left to the heartbeats.
+      // The node went between the look and the watch: look again. If it may not be read, the heartbeats look.
       if (isZooKeeperError(error, 'NoNode')) changed({ type: 'deleted' })
       else if (error instanceof StoreUnreachableError && standing.blocking.get(path) === changed) {
         this.#drop(standing, path)
@@ -87,7 +85,7 @@ export class Wakeups {
     try {
       await this.#client.removeWatches(path)
     } catch (error) {
-      // It has fired, or nobody answered: then we are told once more than we need.
+      // The watch has fired, or there was no answer: at worst we are woken once more than needed.
       if (!(error instanceof StoreError || error instanceof ClosedError)) throw error
     }
   }

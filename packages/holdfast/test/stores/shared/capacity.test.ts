@@ -9,6 +9,6 @@ test('says which line, what it has and what was asked for', () => {
   expect(error).toMatchObject({
     code: 'HF_CAPACITY',
     line: 'a "b"',
-    message: 'lock "a \\"b\\"" is in use with capacity 2, asked for 3',
+    message: 'lock "a \\"b\\"" is in use with capacity 2; this caller asked for 3',
   })
 })

@@ -2,7 +2,7 @@
 import { bytes, int64, uint64 } from '../field.ts'
 import { Message } from '../message.ts'
 
-/** Who answered, and at which revision of the store. */
+/** Which member answered, and at which revision of the store. */
 export interface ResponseHeader {
   readonly clusterId: bigint
   readonly memberId: bigint
@@ -17,7 +17,7 @@ export const ResponseHeader: Message<ResponseHeader> = new Message({
   raftTerm: uint64(4),
 })
 
-/** A key with its value, its revisions, and the lease it hangs on (0n: none). */
+/** A key with its value, its revisions, and its lease (0n: none). */
 export interface KeyValue {
   readonly key: Uint8Array
   readonly createRevision: bigint

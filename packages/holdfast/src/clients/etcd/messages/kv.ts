@@ -13,7 +13,7 @@ export interface RangeRequest {
   readonly revision?: bigint
   readonly sortOrder?: 'none' | 'ascend' | 'descend'
   readonly sortTarget?: 'key' | 'version' | 'create' | 'mod' | 'value'
-  /** Answered from the member's own, possibly old state. Must never decide who owns a lock. */
+  /** Answered from the member's own, possibly old state. This must never decide who owns a lock. */
   readonly serializable?: boolean
   readonly keysOnly?: boolean
   readonly countOnly?: boolean
@@ -44,7 +44,7 @@ export interface RangeResponse {
   readonly kvs: readonly KeyValue[]
   /** There are more keys than `limit`. */
   readonly more: boolean
-  /** All keys of the range, also those past `limit`. */
+  /** All keys of the range, even those past `limit`. */
   readonly count: number
 }
 

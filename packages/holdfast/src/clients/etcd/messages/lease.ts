@@ -15,7 +15,7 @@ export const LeaseGrantRequest: Message<LeaseGrantRequest> = new Message({ ttlS:
 export interface LeaseGrantResponse {
   readonly header: ResponseHeader
   readonly id: bigint
-  /** What was granted: this counts, not what was asked. */
+  /** What was granted: this counts, not what was asked for. */
   readonly ttlS: number
   readonly error: string
 }
@@ -60,7 +60,7 @@ export const LeaseKeepAliveResponse: Message<LeaseKeepAliveResponse> = new Messa
 
 export interface LeaseTimeToLiveRequest {
   readonly id: bigint
-  /** Also answer with the keys that hang on the lease. */
+  /** Also answer with the keys of the lease. */
   readonly keys?: boolean
 }
 

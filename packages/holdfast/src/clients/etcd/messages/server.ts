@@ -1,4 +1,4 @@
-/** Logging in, asking a member how it is, and the smallest question there is: are you there? */
+/** Logging in, the status of a member, and the smallest request there is: are you there? */
 import { bool, int53, repeated, string, uint64 } from '../field.ts'
 import { always, Message } from '../message.ts'
 import { ResponseHeader } from './header.ts'
@@ -24,7 +24,7 @@ export type StatusRequest = Record<string, never>
 
 export const StatusRequest: Message<StatusRequest> = new Message({})
 
-/** How the member that was asked sees itself. */
+/** How the member that answers sees itself. */
 export interface StatusResponse {
   readonly header: ResponseHeader
   readonly version: string
@@ -74,7 +74,7 @@ export const MemberListResponse: Message<MemberListResponse> = new Message({
   members: repeated(always(2, Member)),
 })
 
-/** gRPC's own health question; the answer's content doesn't matter here, only that one comes. */
+/** gRPC's own health request; only that an answer comes matters here, not its content. */
 export interface HealthCheckRequest {
   readonly service?: string
 }

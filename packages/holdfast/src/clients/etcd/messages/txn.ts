@@ -1,4 +1,4 @@
-/** A transaction: compares, and what to do when all hold or when one doesn't. */
+/** A transaction: compares, and what to do if all hold or if one doesn't. */
 import { bool, bytes, choice, int64, oneof, repeated } from '../field.ts'
 import { always, Message, nested } from '../message.ts'
 import { ResponseHeader } from './header.ts'
@@ -9,7 +9,7 @@ export interface Compare {
   readonly result?: '=' | '>' | '<' | '!='
   readonly target?: 'version' | 'create' | 'mod' | 'value' | 'lease'
   readonly key: Uint8Array
-  /** Give exactly the one that `target` names. */
+  /** Give exactly the member that `target` names. */
   readonly version?: bigint | undefined
   readonly createRevision?: bigint | undefined
   readonly modRevision?: bigint | undefined
@@ -47,7 +47,7 @@ export const RequestOp: Message<RequestOp> = new Message({
   txn: nested(4, (): Message<TxnRequest> => TxnRequest),
 })
 
-/** The answer to the operation in the same place. */
+/** The answer to the operation at the same index. */
 export interface ResponseOp {
   readonly range?: RangeResponse | undefined
   readonly put?: PutResponse | undefined

@@ -6,10 +6,10 @@ import { KeyValue, ResponseHeader } from './header.ts'
 export interface WatchCreateRequest {
   readonly key: Uint8Array
   readonly rangeEnd?: Uint8Array
-  /** First revision to be told; 0n: whatever comes next. */
+  /** The first revision to report; 0n: whatever comes next. */
   readonly startRevision?: bigint
   readonly progressNotify?: boolean
-  /** Kinds of events not wanted. */
+  /** Kinds of events to leave out. */
   readonly filters?: readonly ('noput' | 'nodelete')[]
   readonly prevKv?: boolean
   readonly watchId?: bigint
@@ -51,7 +51,7 @@ export const WatchRequest: Message<WatchRequest> = new Message({
   progress: nested(3, WatchProgressRequest),
 })
 
-/** A key was written or removed; on removal `kv` has only the key and the revision of the removal. */
+/** A key was written or removed; after a removal `kv` has only the key and the revision of the removal. */
 export interface WatchEvent {
   readonly type: 'put' | 'delete'
   readonly kv: KeyValue
