@@ -2,12 +2,13 @@
 import { type Census, NOBODY } from './census.ts'
 import type { Engine, Statement } from './engine.ts'
 
-/** Somebody to be told once the transaction is in force. A null token: look for yourself. */
-export interface Wakeup {
-  readonly process: number
-  readonly id: string
-  readonly token: number | null
-}
+/**
+ * A process to be told once the transaction is in force. A place of its own: granted with this token, or, with null,
+ * to be looked at. Without a place: somebody has begun to wait in a line that it holds.
+ */
+export type Wakeup =
+  | { readonly process: number; readonly id: string; readonly token: number | null }
+  | { readonly process: number; readonly line: string }
 
 interface Stood {
   readonly line: string
@@ -151,6 +152,11 @@ export class Removal {
   /** Lets a place look for itself. */
   nudge(process: number, id: string): void {
     this.#wakeups.push({ process, id, token: null })
+  }
+
+  /** Lets a process know that somebody waits behind it: it may keep the line for no other reason than that nobody does. */
+  tellWanted(process: number, line: string): void {
+    this.#wakeups.push({ process, line })
   }
 
   /** What is to be done once the transaction is in force; after a rollback it is thrown away. */
