@@ -94,9 +94,14 @@ export class LocalQueue extends WaiterList implements Callers, Applicant, Issuer
       return
     }
     kept.end()
-    if (kept.isUsable) this.#issue(kept.lease, kept.counter + 1, waiter)
-    // First it goes: a single try must not be refused because of a place of our own.
-    else this.#add(waiter, giveBack(this.#core, kept.lease))
+    if (kept.isUsable) {
+      this.#issue(kept.lease, kept.counter + 1, waiter)
+      return
+    }
+    // Both go together, for one round trip where 1 024 pairs cost two; but a single try must not be refused because of
+    // a place of our own.
+    const left = giveBack(this.#core, kept.lease)
+    this.#add(waiter, waiter.wish.waitMs === 0 ? left : null)
   }
 
   /** `after`: what must have settled before the store is asked. */
@@ -251,8 +256,8 @@ export class LocalQueue extends WaiterList implements Callers, Applicant, Issuer
     return this.#keeping !== null && !lease.wanted && this.#keeping.wantedWatch?.isInForce === true
   }
 
-  #mayKeep({ lease, counter }: Hold): boolean {
-    return this.#isUnwanted(lease) && this.count === 0 && counter < ISSUE_MAX && this.#isFresh(lease)
+  #mayKeep({ lease }: Hold): boolean {
+    return this.#isUnwanted(lease) && this.count === 0 && this.#isFresh(lease)
   }
 
   /** Enough of the lease is left for the next one to work with. */
