@@ -155,3 +155,14 @@ test('an observer goes on being told after its connection was lost', async () =>
   await two.enter(entry(line), true)
   await expect.poll(() => changes, { timeout: 10_000 }).toBeGreaterThan(before)
 })
+
+test('a second observer of a line takes no change from the first', async () => {
+  const [one, two] = [make({ doorbell: false, ...SELDOM }), make()]
+  const line = name()
+  let tell: () => void = () => undefined
+  const told = new Promise<void>((resolve) => (tell = resolve))
+  await one.watch(line, null, () => tell())
+  await two.enter(entry(line), true)
+  await one.watch(line, null, () => undefined)
+  await told
+})

@@ -9,6 +9,7 @@ import { unhex } from '../hex.ts'
 import type { Ear } from './pool.ts'
 import { HEED_SPAN_MS, type MysqlQueries } from './queries.ts'
 import type { Value } from './reply.ts'
+import { offUntil } from './wakeups-doorbell.ts'
 
 export interface LineWakeupsParts {
   readonly waiters: Waiters
@@ -22,7 +23,6 @@ export interface LineWakeupsParts {
 
 /** The server looks at all of them up to 40 times a second: more than these are left to the polls. */
 const LINES_MAX = 100
-const RETRY_MS = 2_000
 
 export class LineWakeups {
   readonly #parts: LineWakeupsParts
@@ -58,9 +58,9 @@ export class LineWakeups {
       for (let lines = this.#observed(); lines.length > 0 && !this.#closed; lines = this.#observed()) {
         await this.#listen(lines)
       }
-    } catch {
+    } catch (error) {
       // Not told to anybody: polling takes over, and a store out of reach shows itself to the heartbeat.
-      this.#offUntil = performance.now() + RETRY_MS
+      this.#offUntil = offUntil(error)
       this.#ear?.close()
       this.#ear = null
     }
