@@ -61,10 +61,10 @@ BEGIN
 END
 ;;
 ;;
--- heed_v4(lines, span) -> name (hex) and changes of the lines that are not as they were, once there are any; none after `span`
--- microseconds. lines: JSON array of [line (hex), changes]; -1: there was no such line.
---   For a holder who would let go for others: nobody can ring for a line in which that holder stands alone, as what is rung
---   is the lock of a session, and whoever comes holds none that the holder could have waited for.
+-- heed_v4(lines, span) -> name (hex) and changes of the lines that are not as they were, once there are any; none after
+--   `span` microseconds. lines: JSON array of [line (hex), changes]; -1: there was no such line.
+--   For a holder who would let go for others. Nobody can ring for a line in which that holder stands alone: what rings is
+--   a lock that a session lets go, and whoever comes has none that the holder could have waited for.
 CREATE PROCEDURE @heed_v4(p_lines MEDIUMTEXT CHARACTER SET utf8mb4, p_span BIGINT)
 SQL SECURITY INVOKER
 BEGIN
