@@ -30,14 +30,15 @@ export class Child {
    * @template T
    * @param {string} job file and function in jobs/, such as 'uncontended.measure'
    * @param {unknown} params
+   * @param {number} [limitMs]
    * @returns {Promise<T>}
    */
-  perform(job, params) {
+  perform(job, params, limitMs = JOB_MS_MAX) {
     const id = this.#nextId++
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
-        this.#settle({ id, error: `${job} has not ended after ${JOB_MS_MAX / 1_000} s` })
-      }, JOB_MS_MAX)
+        this.#settle({ id, error: `${job} has not ended after ${limitMs / 1_000} s` })
+      }, limitMs)
       this.#jobs.set(id, {
         resolve(value) {
           clearTimeout(timer)

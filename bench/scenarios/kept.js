@@ -3,9 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Crew } from '../crew.js'
 import { quantile } from '../stats.js'
 
-const SAMPLES = 6
+/** Of six, one slow moment of the machine moved the median by a half. */
+const SAMPLES = 12
 const WINDOW_MS = 300
-/** A change sooner after a grant may be one's own, and is asked about first: a kept lock is mostly older than that. */
+/**
+ * A change sooner after a grant may be one's own, and is asked about first: a kept lock is mostly older than that. The
+ * plain hand-over comes after the same rest: a process that slept for 600 ms is slower than one that slept for 100, and
+ * only the lock may differ.
+ */
 const REST_MS = 600
 
 /** @typedef {import('../crew.js').Child} Child */
@@ -23,7 +28,7 @@ async function wakeMs(keeper, rival, key) {
 async function handoverMs(holder, rival, key) {
   await holder.perform('kept.hold', { key })
   const taken = rival.perform('kept.take', { key })
-  await sleep(100)
+  await sleep(REST_MS)
   const releasedAt = /** @type {number} */ (await holder.perform('kept.letGo', { key }))
   return /** @type {Taken} */ (await taken).heldAt - releasedAt
 }

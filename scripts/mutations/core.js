@@ -200,6 +200,16 @@ export default [
   },
   {
     rule: '16',
+    name: 'own-spent-place-refuses-a-try',
+    says: 'a single try for a kept lock whose numbers are used up does not wait until the old place is left',
+    file: 'packages/holdfast/src/acquire/local-queue.ts',
+    find: 'waiter.wish.waitMs === 0 ? left : null',
+    replace: 'waiter.wish.waitMs < 0 ? left : null',
+    test: 'packages/holdfast/test/acquire/rules.test.ts',
+    only: 'a single try for one whose numbers are used up',
+  },
+  {
+    rule: '16',
     name: 'kept-though-wanted',
     says: 'a kept lock stays with its process although somebody else wants it',
     edits: [

@@ -97,6 +97,16 @@ export default [
     only: 'a link in the folder, under a name that is in order, leads nowhere',
   },
   {
+    rule: '16 SQLite',
+    name: 'sqlite-holders-not-told',
+    says: 'who begins to wait tells nobody that holds: a kept lock goes when its process asks for the next time',
+    file: 'packages/holdfast/src/stores/sqlite/store.ts',
+    find: 'if (!granted) this.#tellHolders(line, token, gate)',
+    replace: '',
+    test: 'packages/holdfast/test/stores/sqlite/wanted.real.test.ts',
+    only: 'a kept lock is given to who comes',
+  },
+  {
     rule: '18 sqlite',
     name: 'broken-place-left',
     says: 'a broken place is gone when its holder leaves it',

@@ -4,6 +4,7 @@
  */
 import type { Place, Push } from '../contract/driver.ts'
 import { diagnostics } from '../contract/events.ts'
+import { ISSUE_MAX } from '../hold/credential.ts'
 import type { Cancel } from '../contract/runtime.ts'
 import type { Core } from './core.ts'
 import type { Lease, LeaseListener } from './lease.ts'
@@ -32,11 +33,16 @@ export class KeptPlace implements LeaseListener {
     this.#cancelTimer = isBounded ? core.runtime.after(keepMs, () => this.#letGo(this, true), false) : null
   }
 
-  /** Whether a caller of this process can have it: the lease must be good for some time. */
+  /** Whether a caller of this process can have it: it has a number left, and the lease is good for some time. */
   get isUsable(): boolean {
     const { heartbeat } = this.#core
     const { lease } = this
-    return !lease.wanted && heartbeat.leftMs(lease) >= lease.ttlMs / 3 && !heartbeat.isDoubtful(lease)
+    return (
+      this.counter < ISSUE_MAX &&
+      !lease.wanted &&
+      heartbeat.leftMs(lease) >= lease.ttlMs / 3 &&
+      !heartbeat.isDoubtful(lease)
+    )
   }
 
   /** Somebody has it from here on, or nobody. */

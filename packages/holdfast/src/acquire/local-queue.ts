@@ -92,9 +92,14 @@ export class LocalQueue extends WaiterList implements Callers, Applicant, Issuer
       return
     }
     kept.end()
-    if (kept.isUsable) this.#issue(kept.lease, kept.counter + 1, waiter)
-    // Give the place back first: a single try must not be refused because of a place of our own.
-    else this.#add(waiter, giveBack(this.#core, kept.lease))
+    if (kept.isUsable) {
+      this.#issue(kept.lease, kept.counter + 1, waiter)
+      return
+    }
+    // The leave and the next enter go out together: one round trip instead of two. A single try waits for the leave:
+    // a place of this process must not be the reason to refuse it.
+    const left = giveBack(this.#core, kept.lease)
+    this.#add(waiter, waiter.wish.waitMs === 0 ? left : null)
   }
 
   /** `after`: what must have settled before the store is asked. */
@@ -253,8 +258,8 @@ export class LocalQueue extends WaiterList implements Callers, Applicant, Issuer
     return this.#keeping !== null && !lease.wanted && this.#keeping.wantedWatch?.isInForce === true
   }
 
-  #mayKeep({ lease, counter }: Hold): boolean {
-    return this.#isUnwanted(lease) && this.count === 0 && counter < ISSUE_MAX && this.#isFresh(lease)
+  #mayKeep({ lease }: Hold): boolean {
+    return this.#isUnwanted(lease) && this.count === 0 && this.#isFresh(lease)
   }
 
   /** Enough of the lease is left for the next caller to work with. */

@@ -308,6 +308,40 @@ describe('3.16 hand-over inside the process', () => {
     for await (const { holders, waiters } of hf.list()) left.push(holders.length, waiters.length)
     expect(left, 'the rival holds, and nobody waits').toEqual([1, 0])
   })
+
+  test('when its numbers are used up, the next place is asked for without an answer about the old one', async () => {
+    let answer: () => void = () => undefined
+    const answered = new Promise<void>((resolve) => (answer = resolve))
+    const { hf } = await open((inner) => ({
+      async leave(entry, afterMs) {
+        await inner.leave(entry, afterMs)
+        await answered
+      },
+    }))
+    const tokens: bigint[] = []
+    for (let i = 0; i < 1_025; i++) {
+      const held = await hf.mutex('a', { keep: true }).acquire()
+      tokens.push(held.token)
+      expect(await held.release()).toBe(true)
+    }
+    expect(tokens.every((token, i) => i === 0 || token > (tokens[i - 1] as bigint))).toBe(true)
+    const places = new Set(tokens.map((token) => token / 1024n))
+    expect(places.size).toBe(2)
+    answer()
+    await hf.close()
+  })
+
+  test('a single try for one whose numbers are used up is not refused because of the old place', async () => {
+    const { hf } = await open((inner) => ({
+      async leave(entry, afterMs) {
+        await new Promise((resolve) => setImmediate(resolve))
+        await inner.leave(entry, afterMs)
+      },
+    }))
+    const lock = hf.mutex('a', { keep: true })
+    for (let i = 0; i < 1_024; i++) await (await lock.acquire()).release()
+    expect(await lock.tryAcquire()).not.toBeNull()
+  })
 })
 
 test('a question whether readers may join tells those that wait on the place that it is granted', async () => {

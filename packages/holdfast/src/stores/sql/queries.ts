@@ -40,6 +40,8 @@ export interface Values extends Partial<Entry> {
   readonly entries?: readonly Entry[]
   readonly places?: readonly Pick<Entry, 'line' | 'id'>[]
   readonly lines?: readonly string[]
+  /** Lines, and what each looked like. */
+  readonly stamped?: readonly (readonly [line: string, stamp: string])[]
   readonly demand?: Demand
   readonly change?: Change | null
   readonly channel?: string

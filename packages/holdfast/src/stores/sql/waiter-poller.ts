@@ -12,12 +12,12 @@ export interface PolledFor {
 }
 
 export class WaiterPoller {
+  /** What each observed line looked like: a change is told from that. */
+  readonly stamps: Map<string, string> = new Map()
   readonly #waiters: Waiters
   readonly #queries: Queries
   readonly #for: PolledFor
   readonly #poller: Poller
-  /** What each observed line looked like: a change is told from that. */
-  readonly #stamps = new Map<string, string>()
 
   constructor(range: PollRange, waiters: Waiters, queries: Queries, polledFor: PolledFor) {
     this.#waiters = waiters
@@ -42,7 +42,11 @@ export class WaiterPoller {
 
   /** What the line looks like now is what a change is told from. */
   async observe(line: string): Promise<void> {
-    this.#stamps.set(line, (await this.#read([line])).get(line) ?? '')
+    const before = this.stamps.get(line)
+    const stamp = (await this.#read([line])).get(line) ?? ''
+    this.stamps.set(line, stamp)
+    // Who has observed the line for longer would find it as it was.
+    if (before !== undefined && before !== stamp) this.#waiters.changed(line)
   }
 
   async #poll(): Promise<boolean> {
@@ -56,15 +60,15 @@ export class WaiterPoller {
     }
     const lines = this.#waiters.observed
     if (lines.length === 0) {
-      this.#stamps.clear()
+      this.stamps.clear()
       return found
     }
     const stamps = await this.#read(lines)
     for (const line of lines) {
       const stamp = stamps.get(line) ?? ''
-      if (this.#stamps.get(line) === stamp) continue
+      if (this.stamps.get(line) === stamp) continue
       found = true
-      this.#stamps.set(line, stamp)
+      this.stamps.set(line, stamp)
       this.#waiters.changed(line)
     }
     return found

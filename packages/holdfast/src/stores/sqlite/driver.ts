@@ -24,7 +24,7 @@ import { OwnPlaces } from './places.ts'
 import type { Wakeup } from './removal.ts'
 import type { Answer } from './store.ts'
 import { Liveness, type LivenessListener, type Waiting } from './liveness.ts'
-import { LocalWakeups } from './wakeups.ts'
+import { LocalWakeups, messageOf, parseMessage, type Told } from './wakeups.ts'
 
 const TRAITS: Traits = Object.freeze({
   fair: true,
@@ -200,18 +200,20 @@ export class SqliteDriver implements Driver, FileListener, LivenessListener {
 
   woken(wakeups: readonly Wakeup[]): void {
     const file = this.#file
-    for (const { process, id, token } of wakeups) {
-      if (file === null || process === file.process) {
-        this.#wake(id, token)
-        continue
-      }
-      file.wakeupSockets.ring(process, this.#socketOf(file, process), JSON.stringify([id, token]))
+    for (const wakeup of wakeups) {
+      const { process } = wakeup
+      if (file === null || process === file.process) this.#told(wakeup)
+      else file.wakeupSockets.ring(process, this.#socketOf(file, process), messageOf(wakeup))
     }
   }
 
   rung(message: string): void {
-    const [id, token] = parseMessage(message)
-    this.#wake(id, token)
+    this.#told(parseMessage(message))
+  }
+
+  #told(told: Told): void {
+    if ('line' in told) this.#localWakeups.changed(told.line)
+    else this.#wake(told.id, told.token)
   }
 
   gone(key: number): void {
@@ -380,17 +382,4 @@ function toPlace(answer: Answer | null, since: Instant): Place | null {
 
 function placeOf({ token, ahead, recheckMs, wanted }: Answer, since: Instant): Place {
   return { token: BigInt(token), ahead, recheckMs, since, wanted }
-}
-
-/** Whoever may write in the folder may send a message: a message that is not ours wakes nobody. */
-function parseMessage(message: string): [id: string, token: number | null] {
-  try {
-    const value: unknown = JSON.parse(message)
-    if (!Array.isArray(value)) return ['', null]
-    const [id, token] = value as unknown[]
-    return [typeof id === 'string' ? id : '', typeof token === 'number' && Number.isSafeInteger(token) ? token : null]
-  } catch (error) {
-    if (error instanceof SyntaxError) return ['', null]
-    throw error
-  }
 }

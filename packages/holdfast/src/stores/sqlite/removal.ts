@@ -2,12 +2,13 @@
 import { type Census, NOBODY } from './census.ts'
 import type { Engine, Statement } from './engine.ts'
 
-/** A place to wake once the transaction is in force. With a null token, the place must look for itself. */
-export interface Wakeup {
-  readonly process: number
-  readonly id: string
-  readonly token: number | null
-}
+/**
+ * A message to a process, sent once the transaction is in force. With an id: that place is granted with this token, or,
+ * with a null token, must look for itself. With a line: somebody has begun to wait in a line that the process holds.
+ */
+export type Wakeup =
+  | { readonly process: number; readonly id: string; readonly token: number | null }
+  | { readonly process: number; readonly line: string }
 
 interface Stood {
   readonly line: string
@@ -151,6 +152,11 @@ export class Removal {
   /** Makes a place look for itself. */
   nudge(process: number, id: string): void {
     this.#wakeups.push({ process, id, token: null })
+  }
+
+  /** Tells a process that somebody waits behind its place: a process keeps a lock only while nobody waits. */
+  tellWanted(process: number, line: string): void {
+    this.#wakeups.push({ process, line })
   }
 
   /** What to do once the transaction is in force; after a rollback it is thrown away. */

@@ -72,6 +72,7 @@ export class SqliteStore {
   readonly #sweep: Statement
   readonly #front: Statement
   readonly #break: Statement
+  readonly #isCalm: Statement
   readonly #mine: Statement
   readonly #tie: Statement
   readonly #standing: Statement
@@ -113,6 +114,9 @@ export class SqliteStore {
     this.#sweep = engine.prepare('DELETE FROM grave WHERE until <= ?')
     this.#front = engine.prepare(
       `SELECT id, process, ${STORED_PLACE} FROM places WHERE line = ? ORDER BY token LIMIT +?`,
+    )
+    this.#isCalm = engine.prepare(
+      'SELECT granted AS calm FROM places WHERE line = ? AND token < ? ORDER BY token DESC LIMIT 1',
     )
     this.#mine = engine.prepare('SELECT token FROM places WHERE line = ? AND process = ?')
     this.#tie = engine.prepare("UPDATE places SET also = coalesce(also || ',', '') || ? WHERE line = ? AND token = ?")
@@ -311,7 +315,15 @@ export class SqliteStore {
       data,
       also,
     )
+    if (!granted) this.#tellHolders(line, token, gate)
     return answer(entry, token, gate, false, now)
+  }
+
+  /** Who holds is told of the first that waits; those that come later find the holders told. */
+  #tellHolders(line: string, token: number, gate: FrontGate): void {
+    const inFront = this.#isCalm.get(line, token) as { readonly calm: number } | undefined
+    if (inFront?.calm !== 1) return
+    for (const process of keysOf(gate)) if (process !== this.#process) this.removal.tellWanted(process, line)
   }
 
   #look(line: string, place: StoredPlace, knownGranted: boolean, now: number): Answer {

@@ -1,4 +1,4 @@
-/** Whom to wake in this process: by place, and by line. */
+/** Whom to wake in this process, by place and by line, and the messages that processes send each other. */
 import type { Push, Stop, Wake } from '../../contract/driver.ts'
 
 export class LocalWakeups {
@@ -44,5 +44,29 @@ export class LocalWakeups {
     if (this.#observers.size === 0) return
     const all = line === null ? [...this.#observers.values()] : [this.#observers.get(line) ?? new Set<Wake>()]
     for (const wakes of all) for (const wake of wakes) wake()
+  }
+}
+
+/** What one process tells another: a place is granted, or to be looked at; or somebody waits in a line held there. */
+export type Told = { readonly id: string; readonly token: number | null } | { readonly line: string }
+
+/** Processes of an earlier version read the first two, and find no place of theirs in the second kind. */
+export function messageOf(told: Told): string {
+  return JSON.stringify('line' in told ? ['', null, told.line] : [told.id, told.token])
+}
+
+/** Whoever may write in the folder may ring: what is not of our making wakes nobody. */
+export function parseMessage(message: string): Told {
+  const nobody = { id: '', token: null }
+  try {
+    const value: unknown = JSON.parse(message)
+    if (!Array.isArray(value)) return nobody
+    const [id, token, line] = value as unknown[]
+    if (typeof line === 'string') return { line }
+    if (typeof id !== 'string') return nobody
+    return { id, token: typeof token === 'number' && Number.isSafeInteger(token) ? token : null }
+  } catch (error) {
+    if (error instanceof SyntaxError) return nobody
+    throw error
   }
 }

@@ -22,6 +22,7 @@ afterEach(async () => {
 // Polls so seldom that what arrives within a test was rung for.
 const SELDOM: MysqlOptions = { pollMs: { min: 60_000, max: 60_000 } }
 const EARS = "SELECT COUNT(*) >= 1 FROM information_schema.PROCESSLIST WHERE info LIKE '%_ear_%' OR state = 'User lock'"
+const HEEDS = "SELECT COUNT(*) >= 1 FROM information_schema.PROCESSLIST WHERE info LIKE 'CALL %_heed_%'"
 
 function make(options: MysqlOptions = {}): Driver {
   const driver = mysql(bench.url, options)
@@ -119,4 +120,49 @@ test('without the doorbell it is polled for, and a lock that is let go leaves no
   for (const place of [c, d]) await rung.leave(place)
   const [[free] = []] = await admin.ask('SELECT IS_USED_LOCK(?) IS NULL', [`holdfast.${d.id.toUpperCase()}`])
   expect(String(free)).toBe('1')
+})
+
+test('who observes a line hears of whoever comes, also in a second line', async () => {
+  const [one, two] = [make(SELDOM), make(SELDOM)]
+  const [line, other] = [name(), name()]
+  const heard: (() => void)[] = []
+  const next = (): Promise<void> => new Promise((resolve) => heard.push(resolve))
+  const wake = (): void => heard.splice(0).forEach((resolve) => resolve())
+  await one.watch(line, null, wake)
+  const came = next()
+  await two.enter(entry(line), true)
+  await came
+  const waits = next()
+  await two.enter(entry(line), true)
+  await waits
+  await one.watch(other, null, wake)
+  const elsewhere = next()
+  await two.enter(entry(other), true)
+  await elsewhere
+})
+
+test('an observer goes on being told after its connection was lost', async () => {
+  const [one, two] = [make(), make()]
+  const line = name()
+  let changes = 0
+  await one.watch(line, null, () => void changes++)
+  await isTrue(admin, HEEDS)
+  const [[id] = []] = await admin.ask("SELECT id FROM information_schema.PROCESSLIST WHERE info LIKE 'CALL %_heed_%'")
+  await admin.ask(`KILL ${String(id)}`)
+  await isTrue(admin, `SELECT COUNT(*) = 0 FROM information_schema.PROCESSLIST WHERE id = ${String(id)}`)
+  await isTrue(admin, HEEDS)
+  const before = changes
+  await two.enter(entry(line), true)
+  await expect.poll(() => changes, { timeout: 10_000 }).toBeGreaterThan(before)
+})
+
+test('a second observer of a line takes no change from the first', async () => {
+  const [one, two] = [make({ doorbell: false, ...SELDOM }), make()]
+  const line = name()
+  let tell: () => void = () => undefined
+  const told = new Promise<void>((resolve) => (tell = resolve))
+  await one.watch(line, null, () => tell())
+  await two.enter(entry(line), true)
+  await one.watch(line, null, () => undefined)
+  await told
 })

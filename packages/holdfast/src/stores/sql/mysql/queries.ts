@@ -9,8 +9,10 @@ import type { MysqlSession } from './session.ts'
 const NOW = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))"
 /** How long one call of ear_v4 waits on the server. */
 export const EAR_SPAN_MS = 4_000
+/** How long one call of heed_v4 does: a line that is new meanwhile is polled for until then. */
+export const HEED_SPAN_MS = 1_000
 
-type Own = 'ear' | 'silence'
+type Own = 'ear' | 'heed' | 'silence'
 
 const STATEMENTS: Record<StatementName | Own, string> = {
   // The short ways are those of join_v4 and leave_v4 (see there), as statements of their own: a procedure around them,
@@ -40,6 +42,7 @@ const STATEMENTS: Record<StatementName | Own, string> = {
   poll: call('poll', '$places'),
   stamps: call('stamps', '$names'),
   ear: call('ear', '$line, UNHEX($id), $span'),
+  heed: call('heed', '$stamped, $heedSpan'),
   silence: 'DO RELEASE_LOCK($bellName)',
 }
 
@@ -67,6 +70,9 @@ export function mysqlQueries(session: MysqlSession, names: Names, rings: boolean
       places: ({ places = [] }: Values) => JSON.stringify(places.map(({ line, id }) => [hex(line), id])),
       names: ({ lines = [] }) => JSON.stringify(lines.map(hex)),
       span: () => String(EAR_SPAN_MS * US),
+      heedSpan: () => String(HEED_SPAN_MS * US),
+      stamped: ({ stamped = [] }) =>
+        JSON.stringify(stamped.map(([line, stamp]) => [hex(line), stamp === '' ? -1 : Number(stamp)])),
     },
     render: (text) => names.render(text),
     mark: null,

@@ -23,6 +23,12 @@ const RETRY_MS = 2_000
 /** Locks by name are refused (Galera), the procedure or the right to call it is missing: it will not get better. */
 const HOPELESS = new Set([1235, 1305, 1370, 1142])
 
+/** Until when no other connection is tried after this error. */
+export function offUntil(error: unknown): number {
+  const isHopeless = HOPELESS.has((error as { readonly errno?: number }).errno ?? 0)
+  return isHopeless ? Number.POSITIVE_INFINITY : performance.now() + RETRY_MS
+}
+
 export class DoorbellWakeups {
   readonly #parts: DoorbellParts
   readonly #attended = new Set<string>()
@@ -66,8 +72,7 @@ export class DoorbellWakeups {
       while (line !== null && !this.#closed) line = (await this.#listen(ear, line)) ? line : this.#move(line)
     } catch (error) {
       // Not told to anybody: polling takes over, and a store out of reach shows itself to the heartbeat.
-      const isHopeless = HOPELESS.has((error as { readonly errno?: number }).errno ?? 0)
-      this.#offUntil = isHopeless ? Number.POSITIVE_INFINITY : performance.now() + RETRY_MS
+      this.#offUntil = offUntil(error)
     }
     if (line !== null) this.#attended.delete(line)
     this.#ears--

@@ -1,4 +1,7 @@
-/** How waiters of this process are woken: by doorbells, and by polling for the lines that no ear listens to. */
+/**
+ * How waiters of this process are woken: by doorbells; how observers are: by a look on the server; and both by polling
+ * for the lines that no ear listens to.
+ */
 import type { Place } from '../../../contract/driver.ts'
 import type { PollRange } from '../../shared/poller.ts'
 import type { Wakeups } from '../dialect.ts'
@@ -6,6 +9,7 @@ import type { Seat } from '../session.ts'
 import { WaiterPoller } from '../waiter-poller.ts'
 import { Waiters } from '../waiters.ts'
 import { DoorbellWakeups } from './wakeups-doorbell.ts'
+import { LineWakeups } from './wakeups-lines.ts'
 import type { Ear } from './pool.ts'
 import type { MysqlQueries } from './queries.ts'
 
@@ -23,6 +27,7 @@ export class MysqlWakeups implements Wakeups {
   readonly #queries: MysqlQueries
   readonly #poller: WaiterPoller
   readonly #doorbell: DoorbellWakeups | null
+  readonly #lines: LineWakeups | null
   /** The places in a crowd, and who holds their bells. */
   readonly #bells = new Map<string, Seat>()
 
@@ -35,17 +40,24 @@ export class MysqlWakeups implements Wakeups {
         ? null
         : new DoorbellWakeups({ waiters, open: ear, queries, timeoutMs, unattended: () => this.#poller.kick() })
     this.#poller = new WaiterPoller(poll, waiters, queries, {
-      needed: () => this.#isPollNeeded(),
+      needed: () => {
+        // A connection that was lost is made anew in time.
+        if (waiters.observed.length > 0) this.#lines?.demand()
+        return this.#isPollNeeded()
+      },
       waiting: () => this.#unattended(),
     })
+    const poller = this.#poller
+    this.#lines = ear === null ? null : new LineWakeups({ waiters, open: ear, queries, timeoutMs, poller })
     waiters.onDemand = () => {
       this.#doorbell?.demand()
       if (this.#isPollNeeded()) this.#poller.kick()
     }
   }
 
-  observe(line: string): Promise<void> {
-    return this.#poller.observe(line)
+  async observe(line: string): Promise<void> {
+    await this.#poller.observe(line)
+    this.#lines?.demand()
   }
 
   answered(id: string, place: Place | null, seat: Seat | null): void {
@@ -63,6 +75,7 @@ export class MysqlWakeups implements Wakeups {
   async close(): Promise<void> {
     this.#poller.stop()
     this.#doorbell?.close()
+    this.#lines?.close()
   }
 
   /** A place that is gone has no use for its bell. */
@@ -85,7 +98,7 @@ export class MysqlWakeups implements Wakeups {
 
   #isPollNeeded(): boolean {
     const { waitingIn, observed, hasRaising } = this.waiters
-    if (observed.length > 0 || hasRaising) return true
+    if (hasRaising || observed.some((line) => this.#lines?.heeds(line) !== true)) return true
     for (const line of waitingIn.keys()) if (this.#doorbell?.attends(line) !== true) return true
     return false
   }

@@ -60,3 +60,29 @@ BEGIN
   SELECT v_answer AS token;
 END
 ;;
+;;
+-- heed_v4(lines, span) -> name (hex) and changes of the lines that are not as they were, once there are any; none after
+--   `span` microseconds. lines: JSON array of [line (hex), changes]; -1: there was no such line.
+--   For a holder who would let go for others. Nobody can ring for a line in which that holder stands alone: what rings is
+--   a lock that a session lets go, and whoever comes has none that the holder could have waited for.
+CREATE PROCEDURE @heed_v4(p_lines MEDIUMTEXT CHARACTER SET utf8mb4, p_span BIGINT)
+SQL SECURITY INVOKER
+BEGIN
+  DECLARE v_until BIGINT DEFAULT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) + p_span;
+  DECLARE v_left BIGINT;
+  DECLARE v_changed INT DEFAULT 0;
+  DECLARE v_pause DOUBLE DEFAULT 0.002;
+
+  wait: LOOP
+    SELECT COUNT(*) INTO v_changed FROM JSON_TABLE(p_lines, '$[*]' COLUMNS (
+      line VARCHAR(1024) CHARACTER SET ascii PATH '$[0]', changes BIGINT PATH '$[1]'
+    )) t LEFT JOIN @line l ON l.name = UNHEX(t.line) WHERE COALESCE(l.changes, -1) <> t.changes;
+    SET v_left = v_until - TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6));
+    IF v_changed > 0 OR v_left <= 0 THEN LEAVE wait; END IF;
+    DO SLEEP(LEAST(v_pause, v_left / 1000000));
+    SET v_pause = LEAST(v_pause * 1.25, 0.025);
+  END LOOP;
+  SELECT t.line AS name, CAST(COALESCE(l.changes, -1) AS CHAR) AS changes FROM JSON_TABLE(p_lines, '$[*]' COLUMNS (
+    line VARCHAR(1024) CHARACTER SET ascii PATH '$[0]', changes BIGINT PATH '$[1]'
+  )) t LEFT JOIN @line l ON l.name = UNHEX(t.line) WHERE COALESCE(l.changes, -1) <> t.changes;
+END
