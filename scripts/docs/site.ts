@@ -95,7 +95,7 @@ function sideOf(door: string, pages: readonly Page[]): Group[] {
     // In a group (`Stores`) the name is enough: what stands behind the colon is for the page.
     return page.group === '' ? page.title : page.title.replace(/: .*$/, '')
   }
-  const groups = [...new Set(own.map(({ group }) => group))].toSorted().map((group) => ({
+  const groups = [...new Set(own.map(({ group }) => group))].map((group) => ({
     title: door === 'zh' ? (CHINESE_GROUPS[group] ?? group) : `${group.slice(0, 1).toUpperCase()}${group.slice(1)}`,
     entries: [...own.filter((page) => page.group === group)]
       .sort(indexFirst)
