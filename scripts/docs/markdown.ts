@@ -31,6 +31,9 @@ export function render(page: Page, links: Links): Rendered {
   const slugs = new Slugs()
   const marked = new Marked({ gfm: true })
   marked.use({
+    walkTokens(token) {
+      if (token.type === 'text') token['text'] = joined(token['text'] as string)
+    },
     renderer: {
       heading({ tokens, depth }: Tokens.Heading): string {
         const inner = this.parser.parseInline(tokens)
@@ -69,6 +72,11 @@ export function render(page: Page, links: Links): Rendered {
   const html = marked.parse(page.text, { async: false })
   const anchors = new Set([...html.matchAll(/ (?:id|name)="([^"]+)"/g)].map((match) => match[1] as string))
   return { page, html, headings, anchors }
+}
+
+/** Chinese has no spaces: a line that ends between two signs must not leave one. */
+function joined(text: string): string {
+  return text.replace(/(?<=[，。；：、！？）」”…])\n|\n(?=[（「“])|(?<=\p{Script=Han})\n(?=\p{Script=Han})/gu, '')
 }
 
 /** A picture for each theme: the reader may have chosen another than that of the system. */

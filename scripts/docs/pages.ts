@@ -50,16 +50,15 @@ export function pagesOf(root: string): Page[] {
   return inOrder(pages, order)
 }
 
-/** A page that `order` names stands as it says; a folder stands where its own name does. */
+/** A page that `order` names stands as it says; a folder stands where its own name does, behind the pages. */
 export function inOrder(pages: readonly Page[], order: Readonly<Record<string, readonly string[]>>): Page[] {
-  const rank = (page: Page): number => {
-    const name = page.group || page.url.slice(page.url.lastIndexOf('/') + 1, -'.html'.length)
+  const rankOf = ({ door }: Page, name: string): number => {
     if (name === 'index') return -1
-    const at = (order[page.door] ?? []).indexOf(name)
+    const at = (order[door] ?? []).indexOf(name)
     return at === -1 ? Number.MAX_SAFE_INTEGER : at
   }
-  // Folders come after the pages of their door.
-  const folder = (page: Page): number => (page.group === '' ? 0 : 1)
+  const rank = (page: Page): number => rankOf(page, page.url.slice(page.url.lastIndexOf('/') + 1, -'.html'.length))
+  const folder = (page: Page): number => (page.group === '' ? -2 : rankOf(page, page.group))
   return pages.toSorted(
     (a, b) => a.door.localeCompare(b.door) || folder(a) - folder(b) || rank(a) - rank(b) || byName(a, b),
   )

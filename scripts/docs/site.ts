@@ -82,6 +82,9 @@ async function assets(folder: string, sections: readonly Section[]): Promise<voi
   writeFileSync(join(into, 'sections.js'), `globalThis.sections=${JSON.stringify(sections)}`)
 }
 
+/** The folders of docs/zh, as they stand above their pages. */
+const CHINESE_GROUPS: Readonly<Record<string, string>> = { start: '十分钟上手', 'how-to': '怎么做' }
+
 /** What stands at the side of a page: the pages of its door, and below them those of the doors within. */
 function sideOf(door: string, pages: readonly Page[]): Group[] {
   const within = DOORS.find(({ name }) => name === door)?.within
@@ -92,8 +95,8 @@ function sideOf(door: string, pages: readonly Page[]): Group[] {
     // In a group (`Stores`) the name is enough: what stands behind the colon is for the page.
     return page.group === '' ? page.title : page.title.replace(/: .*$/, '')
   }
-  const groups = [...new Set(own.map(({ group }) => group))].toSorted().map((group) => ({
-    title: group === '' ? '' : `${group[0]?.toUpperCase()}${group.slice(1)}`,
+  const groups = [...new Set(own.map(({ group }) => group))].map((group) => ({
+    title: door === 'zh' ? (CHINESE_GROUPS[group] ?? group) : `${group.slice(0, 1).toUpperCase()}${group.slice(1)}`,
     entries: [...own.filter((page) => page.group === group)]
       .sort(indexFirst)
       .map((page) => ({ url: page.url, title: title(page) })),

@@ -282,14 +282,3 @@ test.concurrent('migrating.md: on the rolling way both the old key and the new l
   project.write('rolling-sample.ts', `${sample('migrating.md', 'setNx')}\nexport { old, hf }`)
   expect(await project.start('rolling', text).ended).toEqual({ code: 0, lines: ['inside 1 1', 'after 0'] })
 })
-
-test.concurrent('zh/start.md: the first ten minutes, on a SQLite file', async () => {
-  const said: string[][] = []
-  for (const [i, text] of project.blocks('../zh/start.md', 'ts').entries()) {
-    const env = { XDG_STATE_HOME: `${project.folder}/start` }
-    const { code, lines } = await project.start(`start-${i}`, text, env).ended
-    expect(code, lines.join('\n')).toBe(0)
-    said.push(lines.map((line) => line.replace(/\d+n$/, 'n')))
-  }
-  expect(said).toEqual([['拿到锁，token 是 n', '卖出 1'], ['null', 'true'], ['true'], ['true']])
-})

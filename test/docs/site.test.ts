@@ -40,6 +40,20 @@ test('pages stand in the order of the list, then by title', () => {
   expect(names).toEqual(['how-to/index.html', 'how-to/c.html', 'how-to/a.html', 'how-to/b.html'])
 })
 
+test('folders stand as the list says, and their pages, too', () => {
+  const pages = ['how-to/b', 'start/y', 'start/x', 'start/index'].map((name) => ({
+    ...page(`zh/${name}.html`, '', 'zh'),
+    group: name.split('/')[0] as string,
+  }))
+  const names = inOrder([...pages, page('zh/a.html', '', 'zh')], { zh: ['start', 'how-to', 'x', 'y'] })
+  expect(names.map(({ url }) => url.slice(3, -5))).toEqual(['a', 'start/index', 'start/x', 'start/y', 'how-to/b'])
+})
+
+test('a line that ends between two Chinese signs leaves no space, others do', () => {
+  const [text] = [render(page('how-to/a.html', '# A\n\n拿锁，\n干活\n释放\nRedis\nlock'), new Links(ROOT, []))]
+  expect(text.html).toContain('<p>拿锁，干活释放\nRedis\nlock</p>')
+})
+
 test('words of the search: names in parts, English by its stem, Chinese in words', () => {
   expect(words('ttlMs HF_LOST')).toEqual(['ttlMs', 'ttl', 'Ms', 'HF_LOST', 'HF', 'LOST'])
   expect(['locks', 'locking', 'migrating', 'migration', 'migrate'].map(stem)).toEqual([
