@@ -52,7 +52,7 @@ export class Server {
   readonly #janitor: Janitor
   readonly #everywhere: Readonly<Record<string, string>>
   /** What is started instead of the recipe's own program. */
-  #program: string | null = null
+  #newer: { readonly program: string; readonly args: readonly string[] } | null = null
   #child: ChildProcess | undefined
   #entry: ProcessEntry | undefined
   #starting: Promise<void> = Promise.resolve()
@@ -79,9 +79,9 @@ export class Server {
     return this.#entry.pid
   }
 
-  /** From its next start on it is another version: this program, with the same arguments and the same data. */
-  upgradeTo(program: string): void {
-    this.#program = program
+  /** From its next start on it is another version: this program, with its old arguments and these, and the same data. */
+  upgradeTo(program: string, args: readonly string[] = []): void {
+    this.#newer = { program, args }
   }
 
   /** Starts the process on the data there are (made if there are none) and waits until it serves; default 30 000 ms. */
@@ -186,7 +186,8 @@ export class Server {
     const log = await open(join(this.dir, 'log'), 'a')
     try {
       const [program, ...args] = this.#recipe.command
-      const child = spawn('/bin/sh', ['-c', GATE, 'sh', this.#program ?? program, ...args], {
+      const { program: begun, args: more } = this.#newer ?? { program, args: [] }
+      const child = spawn('/bin/sh', ['-c', GATE, 'sh', begun, ...args, ...more], {
         cwd: this.data,
         detached: true,
         // Nothing of ours leaks in: PGPORT, REDISCLI_AUTH, JAVA_TOOL_OPTIONS would each change what is started.

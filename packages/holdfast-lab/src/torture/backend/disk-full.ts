@@ -1,6 +1,8 @@
 /** The disk of a server is full, and after a while it is not. */
 import { fillDisk, freeDisk } from '../../testbed/disk.ts'
 import type { Server } from '../../testbed/server.ts'
+import type { Blow } from '../nemesis/blow.ts'
+import type { Random } from '../random.ts'
 import type { Deed } from './backend.ts'
 import type { Pick } from './deeds.ts'
 
@@ -12,15 +14,24 @@ export function diskFull(pick: Pick): Deed {
     forgets: false,
     aim: async (random, ttlMs) => {
       const server = await pick(random)
-      return {
-        target: server.name,
-        lastsMs: ttlMs * (0.8 + random.next() * 1.5),
-        strike: () => fillDisk(server.dir),
-        heal: async () => {
-          await freeDisk(server.dir)
-          await supervise(server)
-        },
-      }
+      return full(server.name, server.dir, random, ttlMs, () => supervise(server))
+    },
+  }
+}
+
+/** Of a store that needs no server: the disk that its file is on. */
+export function fileDiskFull(folder: string): Deed {
+  return { forgets: false, aim: (random, ttlMs) => Promise.resolve(full('the file', folder, random, ttlMs)) }
+}
+
+function full(target: string, folder: string, random: Random, ttlMs: number, after?: () => Promise<void>): Blow {
+  return {
+    target,
+    lastsMs: ttlMs * (0.8 + random.next() * 1.5),
+    strike: () => fillDisk(folder),
+    heal: async () => {
+      await freeDisk(folder)
+      await after?.()
     },
   }
 }

@@ -59,6 +59,7 @@ export class Hardships {
     const any = anyOf(servers)
     const given = this.#newer[kind]
     const path = program === undefined ? undefined : given?.paths[program]
+    const args = given?.base === undefined ? [] : [`--basedir=${given.base}`]
     return {
       'disk-full': diskFull(any),
       'slow-disk': this.#slow.deed(aroundSlowDisk),
@@ -66,7 +67,7 @@ export class Hardships {
       crowd: crowd(any, hello),
       ...(given === undefined || path === undefined
         ? {}
-        : { 'upgrade-server': upgradeServer(servers, { version: `${kind} ${given.version}`, program: path }) }),
+        : { 'upgrade-server': upgradeServer(servers, { version: `${kind} ${given.version}`, program: path, args }) }),
     }
   }
 
@@ -83,7 +84,8 @@ export class Hardships {
   }
 }
 
-async function diskProblem(): Promise<string | null> {
+/** Why a server's disk can't be a small one; null: it can. */
+export async function diskProblem(): Promise<string | null> {
   if (process.getuid?.() !== 0) return 'only root can mount a small file system'
   const folder = temporaryFolder('disk')
   try {

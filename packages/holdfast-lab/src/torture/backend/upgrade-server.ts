@@ -6,10 +6,11 @@ import type { Deed } from './backend.ts'
 export interface Newer {
   readonly version: string
   readonly program: string
+  readonly args: readonly string[]
 }
 
 /** One server after the other; who is new stays so, and is no target any more. */
-export function upgradeServer(servers: readonly Server[], { version, program }: Newer): Deed {
+export function upgradeServer(servers: readonly Server[], { version, program, args }: Newer): Deed {
   const old = [...servers]
   return {
     forgets: false,
@@ -22,7 +23,7 @@ export function upgradeServer(servers: readonly Server[], { version, program }: 
         lastsMs: 0,
         strike: () => server.stop(),
         heal: () => {
-          server.upgradeTo(program)
+          server.upgradeTo(program, args)
           return server.start()
         },
       })
