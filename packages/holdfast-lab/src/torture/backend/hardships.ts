@@ -1,4 +1,5 @@
 /** What can be done to servers of any kind, whatever they store: to their disks, memory, connections and versions. */
+import { basename } from 'node:path'
 import type { ServerKind } from '../../testbed/needs.ts'
 import type { GivenServers } from '../../testbed/given.ts'
 import type { Everywhere } from '../../testbed/bed.ts'
@@ -67,7 +68,13 @@ export class Hardships {
       crowd: crowd(any, hello),
       ...(given === undefined || path === undefined
         ? {}
-        : { 'upgrade-server': upgradeServer(servers, { version: `${kind} ${given.version}`, program: path, args }) }),
+        : {
+            'upgrade-server': upgradeServer(servers, {
+              version: `${basename(path)} ${given.version}`,
+              program: path,
+              args,
+            }),
+          }),
     }
   }
 
