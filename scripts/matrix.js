@@ -2,7 +2,8 @@
  * `npm run matrix [-- --store postgres,redis --runtimes --only 'MySQL' --cache FOLDER --fresh --to
  * docs/reference/versions.md]`: the whole conformance suite over the built package on many versions of servers, or with
  * --runtimes on many runtimes. Servers and runtimes are fetched into a cache outside of the repository. The outcome is
- * written into docs/reference/versions.md.
+ * written into docs/reference/versions.md. With `--give FILE` nothing is run: the file names newer servers, for `holdfast
+ * torture --upgrade FILE`.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,6 +14,7 @@ import { parseArgs } from 'node:util'
 import { find } from '../packages/holdfast-lab/dist/src/testbed/find.js'
 import { testbed } from '../packages/holdfast-lab/dist/src/testbed/testbed.js'
 import { Cache } from './matrix/cache.js'
+import { giveServers, newerServers } from './matrix/newer.js'
 import { writePage } from './matrix/page.js'
 import { RUNTIMES } from './matrix/runtimes.js'
 import { SERVERS } from './matrix/servers.js'
@@ -37,6 +39,7 @@ const { values } = parseArgs({
     only: { type: 'string', default: '' },
     cache: { type: 'string' },
     fresh: { type: 'boolean', default: false },
+    give: { type: 'string' },
     to: { type: 'string', default: 'docs/reference/versions.md' },
   },
 })
@@ -123,6 +126,12 @@ async function runRuntime({ runtime: name, get }) {
   }
 }
 
+if (values.give !== undefined) {
+  const given = await newerServers(cache, { stores, only: values.only })
+  await giveServers(values.give, given)
+  console.log(`${values.give} names ${Object.entries(given).map(([kind, { version }]) => `${kind} ${version}`)}`)
+  process.exit(0)
+}
 if (values.runtimes) for (const entry of RUNTIMES) await runRuntime(entry)
 else for (const entry of SERVERS) if (stores.includes(entry.store)) await runServer(entry)
 console.log(`${values.to} is written; what was fetched is in ${cache.folder}`)

@@ -1,13 +1,17 @@
 /**
- * `npm run torture:long [-- --minutes 10 --stores redis,etcd --seed 1 --clients 4 --at-once 1 --to
- * docs/explain/evidence.md]`: tortures each store for ten minutes and writes what came of it into
- * docs/explain/evidence.md. A store that is not asked for keeps what stands there. Needs a build.
+ * `npm run torture:long [-- --minutes 10 --stores redis,etcd --seed 1 --clients 4 --at-once 1 --suspend 120 --nemesis
+ * disk-full,oom-kill --upgrade --to docs/explain/evidence.md]`: tortures each store for ten minutes (`--minutes 60`: an
+ * hour) and writes what came of it into docs/explain/evidence.md. A store that is not asked for keeps what stands
+ * there. `--suspend`: how many seconds a holder is suspended (default: ten leases); `--upgrade`: servers are upgraded in place to what the
+ * matrix fetches; `--nemesis`: these faults only. Needs a build.
  */
 import { spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { Cache } from './matrix/cache.js'
+import { giveServers, newerServers } from './matrix/newer.js'
 import { SPAWNS } from '../packages/holdfast-lab/dist/src/torture/backend/spawn.js'
 
 const { values } = parseArgs({
@@ -16,6 +20,9 @@ const { values } = parseArgs({
     stores: { type: 'string', default: SPAWNS.join(',') },
     seed: { type: 'string', default: String(Math.floor(Math.random() * 1e6)) },
     clients: { type: 'string', default: '4' },
+    suspend: { type: 'string' },
+    nemesis: { type: 'string' },
+    upgrade: { type: 'boolean', default: false },
     'at-once': { type: 'string', default: '1' },
     to: { type: 'string', default: 'docs/explain/evidence.md' },
   },
@@ -32,14 +39,27 @@ if (!(seconds >= 1 && atOnce >= 1) || unknown.length > 0) {
 }
 const command =
   `npm run torture:long -- --minutes ${values.minutes} --stores ${values.stores} --seed ${values.seed} --clients ` +
-  `${values.clients} --at-once ${atOnce}`
+  `${values.clients} --at-once ${atOnce}` +
+  (values.suspend === undefined ? '' : ` --suspend ${values.suspend}`) +
+  (values.nemesis === undefined ? '' : ` --nemesis ${values.nemesis}`) +
+  (values.upgrade ? ' --upgrade' : '')
 const folder = join(tmpdir(), `holdfast-torture-long-${process.pid}`)
 mkdirSync(folder, { recursive: true })
+
+/** What servers are upgraded to, fetched as the matrix fetches it; null: nothing. */
+let upgrade = null
+if (values.upgrade) {
+  upgrade = join(folder, 'newer.json')
+  await giveServers(upgrade, await newerServers(new Cache()))
+}
 
 /** Runs one store; resolves with what it says of itself. */
 function torture(store) {
   const args = ['torture', '--spawn', store, '--seconds', String(seconds), '--seed', values.seed]
   args.push('--clients', values.clients, '--json')
+  if (values.suspend !== undefined) args.push('--suspend', values.suspend)
+  if (values.nemesis !== undefined) args.push('--nemesis', values.nemesis)
+  if (upgrade !== null) args.push('--upgrade', upgrade)
   args.push('--history', join(folder, `${store}.jsonl`), '--report', join(folder, `${store}.html`))
   return new Promise((resolve) => {
     const child = spawn(process.execPath, ['packages/holdfast/dist/cli.cjs', ...args], {

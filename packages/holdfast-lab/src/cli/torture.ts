@@ -15,6 +15,7 @@ import {
   type Syntax,
   usage,
 } from 'holdfast/internal'
+import { type GivenServers, readGiven } from '../testbed/given.ts'
 import type { Backend } from '../torture/backend/backend.ts'
 import { isSpawn, SPAWNS, spawnBackend } from '../torture/backend/spawn.ts'
 import { type Judgement, judge, type Verdict } from '../torture/checker/judge.ts'
@@ -42,6 +43,8 @@ export const syntax: Syntax = {
     lines: 'value',
     ttl: 'value',
     nemesis: 'value',
+    suspend: 'value',
+    upgrade: 'value',
     history: 'value',
     report: 'value',
     format: 'value',
@@ -69,6 +72,9 @@ Usage: holdfast torture --spawn KIND [options]      starts servers of its own, a
   --lines 4           lines: mutexes, read-write locks, semaphores
   --ttl MS            the lease; default: what suits the store
   --nemesis A,B       only these faults; default: all that can be had here
+  --suspend SECONDS   how long suspend-holder stops a holder; default: ten leases
+  --upgrade FILE      what upgrade-server upgrades to: a JSON file that names newer programs, as
+                      npm run matrix -- --give FILE writes it
   --history FILE      where to keep the history (JSON lines); default: a file in a temporary folder
   --report FILE.html  draws holds, faults and violations
   --json              the verdict as one JSON object
@@ -108,6 +114,8 @@ export async function execute(given: Given): Promise<number> {
   const lines = whole('lines', 4, 1, 256)
   const nemeses = readNemeses(given)
   const ttlMs = given.values.has('ttl') ? whole('ttl', 0, 1, 86_400_000) : null
+  const suspendMs = given.values.has('suspend') ? whole('suspend', 0, 1, 86_400) * 1_000 : null
+  const newer = await readNewer(given)
   checkSpawn(given)
   for (const option of ['history', 'report']) checkFolder(given.values.get(option))
   const history = given.values.get('history') ?? defaultHistory(seed)
@@ -128,7 +136,7 @@ export async function execute(given: Given): Promise<number> {
   let backend: Backend | null = null
   try {
     const kind = given.values.get('spawn')
-    if (kind !== undefined && isSpawn(kind)) backend = await spawnBackend(kind)
+    if (kind !== undefined && isSpawn(kind)) backend = await spawnBackend(kind, newer)
     if (interrupted !== null) return interrupted
     checkNemeses(nemeses, backend)
     const result = await torture(
@@ -141,6 +149,7 @@ export async function execute(given: Given): Promise<number> {
         clients,
         lines,
         nemeses,
+        suspendMs,
         history,
         onProgress: (progress: Progress) => ticker.show(progress),
         signal: stop.signal,
@@ -193,6 +202,13 @@ function checkNemeses(nemeses: readonly NemesisName[] | null, backend: Backend |
     syntax,
     `none of these faults can be made here: ${nemeses.map((name, at) => `${name} (${lacks[at]})`).join(', ')}`,
   )
+}
+
+async function readNewer(given: Given): Promise<GivenServers> {
+  const file = given.values.get('upgrade')
+  if (file === undefined) return {}
+  if (!existsSync(file)) throw usage(syntax, `there is no file ${JSON.stringify(file)}`)
+  return readGiven(file)
 }
 
 /** Before the run, and not after it. */

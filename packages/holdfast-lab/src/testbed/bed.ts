@@ -2,6 +2,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { UsageError } from 'holdfast'
+import { mountDisk, unmountDisk } from './disk.ts'
 import type { Found } from './find.ts'
 import type { Janitor } from './janitor.ts'
 import type { ServerKind } from './needs.ts'
@@ -11,6 +12,14 @@ import { type Recipe, Server } from './server.ts'
 export interface StartOptions {
   /** Environment variables for the server process, such as LD_PRELOAD; none by default. */
   readonly env?: Readonly<Record<string, string>>
+}
+
+/** What every server of a testbed is given. */
+export interface Everywhere {
+  /** As of `StartOptions`. Libraries of both are put before the server's own. */
+  readonly env?: Readonly<Record<string, string>>
+  /** Each server's folder is a small file system of its own, which can be filled up; needs root. */
+  readonly diskMb?: number
 }
 
 /** Servers that are one store together. */
@@ -23,13 +32,16 @@ export interface Group {
 export class Bed {
   readonly #janitor: Janitor
   readonly #found: (kind: ServerKind) => Promise<Found>
+  readonly #everywhere: Everywhere
   readonly #servers: Server[] = []
+  readonly #disks: string[] = []
   #count = 0
   #closed = false
 
-  constructor(janitor: Janitor, found: (kind: ServerKind) => Promise<Found>) {
+  constructor(janitor: Janitor, found: (kind: ServerKind) => Promise<Found>, everywhere: Everywhere = {}) {
     this.#janitor = janitor
     this.#found = found
+    this.#everywhere = everywhere
   }
 
   /** The programs of a kind; rejects with what to install if there are none. */
@@ -44,13 +56,17 @@ export class Bed {
     const name = `${role}-${this.#count}`
     const dir = join(this.#janitor.dir, name)
     await mkdir(dir, { mode: 0o755 })
+    if (this.#everywhere.diskMb !== undefined) {
+      await mountDisk(dir, this.#everywhere.diskMb)
+      this.#disks.push(dir)
+    }
     return { name, dir }
   }
 
   /** A server of this testbed, not yet started. */
   add(recipe: Recipe): Server {
     if (this.#closed) throw new UsageError(`the testbed is closed; ${recipe.name} can't be started in it`)
-    const server = new Server(recipe, this.#janitor)
+    const server = new Server(recipe, this.#janitor, this.#everywhere.env)
     this.#servers.push(server)
     return server
   }
@@ -66,6 +82,7 @@ export class Bed {
   async close(): Promise<void> {
     this.#closed = true
     const results = await Promise.allSettled(this.#servers.map((server) => server.retire()))
+    for (const dir of this.#disks) await unmountDisk(dir)
     await this.#janitor.close()
     for (const result of results) if (result.status === 'rejected') throw result.reason
   }

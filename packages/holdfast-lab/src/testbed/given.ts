@@ -25,5 +25,9 @@ export function foundOf(kind: ServerKind, { version, make, base, paths }: GivenS
  */
 export async function givenByEnvironment(): Promise<GivenServers> {
   const file = process.env['HOLDFAST_TEST_SERVERS'] ?? ''
-  return file === '' ? {} : (JSON.parse(await readFile(file, 'utf8')) as GivenServers)
+  return file === '' ? {} : readGiven(file)
+}
+
+export async function readGiven(file: string): Promise<GivenServers> {
+  return JSON.parse(await readFile(file, 'utf8')) as GivenServers
 }

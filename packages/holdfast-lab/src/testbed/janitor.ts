@@ -53,6 +53,10 @@ done
 for each in $list; do ours "$each" && end "\${each%%:*}"; done
 tries=20
 while [ -e "$dir" ] && [ $tries -gt 0 ]; do
+  # Small file systems of servers: what is mounted can't be removed.
+  while read -r what at how; do
+    case $at in "$dir"/*) umount -l "$at" ;; esac
+  done < /proc/mounts
   rm -rf -- "$dir"
   [ -e "$dir" ] && sleep 0.1
   tries=$((tries - 1))

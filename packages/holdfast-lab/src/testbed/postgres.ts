@@ -69,11 +69,16 @@ export async function postgresServer(bed: Bed, o: PostgresOptions = {}): Promise
 
 /** Logs in and waits for ReadyForQuery; a server that still starts or recovers answers with an error instead. */
 export async function expectReady(port: number): Promise<void> {
+  await exchange({ port, send: postgresHello(), done: isReady })
+}
+
+/** What a session begins with; the trusted user is then logged in. */
+export function postgresHello(): Buffer {
   const parameters = Buffer.from('user\0postgres\0database\0postgres\0\0')
   const head = Buffer.alloc(8)
   head.writeInt32BE(8 + parameters.length, 0)
   head.writeInt32BE(196_608, 4)
-  await exchange({ port, send: Buffer.concat([head, parameters]), done: isReady })
+  return Buffer.concat([head, parameters])
 }
 
 function isReady(bytes: Buffer): boolean {

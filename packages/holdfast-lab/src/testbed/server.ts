@@ -51,12 +51,15 @@ export class Server {
   readonly data: string
   readonly #recipe: Recipe
   readonly #janitor: Janitor
+  readonly #everywhere: Readonly<Record<string, string>>
+  /** What is started instead of the recipe's own program. */
+  #newer: { readonly program: string; readonly args: readonly string[] } | null = null
   #child: ChildProcess | undefined
   #entry: ProcessEntry | undefined
   #starting: Promise<void> = Promise.resolve()
   #retired = false
 
-  constructor(recipe: Recipe, janitor: Janitor) {
+  constructor(recipe: Recipe, janitor: Janitor, everywhere: Readonly<Record<string, string>> = {}) {
     this.name = recipe.name
     this.port = recipe.port
     this.url = recipe.url
@@ -64,6 +67,7 @@ export class Server {
     this.data = join(recipe.dir, 'data')
     this.#recipe = recipe
     this.#janitor = janitor
+    this.#everywhere = everywhere
   }
 
   get running(): boolean {
@@ -74,6 +78,11 @@ export class Server {
   get pid(): number {
     if (this.#entry === undefined) throw new TestbedError(`${this.name} was never started`)
     return this.#entry.pid
+  }
+
+  /** From its next start on, the server runs this program, with the old arguments and these, on the same data. */
+  upgradeTo(program: string, args: readonly string[] = []): void {
+    this.#newer = { program, args }
   }
 
   /** Starts the process on its data (created if there are none) and waits until it serves; default 30 000 ms. */
@@ -177,11 +186,20 @@ export class Server {
     }
     const log = await open(join(this.dir, 'log'), 'a')
     try {
-      const child = spawn('/bin/sh', ['-c', GATE, 'sh', ...this.#recipe.command], {
+      const [program, ...args] = this.#recipe.command
+      const { program: begun, args: more } = this.#newer ?? { program, args: [] }
+      const child = spawn('/bin/sh', ['-c', GATE, 'sh', begun, ...args, ...more], {
         cwd: this.data,
         detached: true,
         // Nothing of ours leaks in: PGPORT, REDISCLI_AUTH, JAVA_TOOL_OPTIONS would each change what is started.
-        env: { PATH: process.env['PATH'], HOME: this.dir, LC_ALL: 'C', ...this.#recipe.env },
+        env: {
+          PATH: process.env['PATH'],
+          HOME: this.dir,
+          LC_ALL: 'C',
+          ...this.#everywhere,
+          ...this.#recipe.env,
+          ...preloads(this.#everywhere, this.#recipe.env),
+        },
         stdio: ['pipe', log.fd, log.fd],
         ...(user === null ? {} : { uid: user.uid, gid: user.gid }),
       })
@@ -235,6 +253,12 @@ export class Server {
       throw error
     }
   }
+}
+
+/** The libraries of both: each moves something else. */
+function preloads(...given: readonly (Readonly<Record<string, string>> | undefined)[]): Record<string, string> {
+  const libraries = given.flatMap((env) => env?.['LD_PRELOAD'] ?? [])
+  return libraries.length === 0 ? {} : { LD_PRELOAD: libraries.join(':') }
 }
 
 /** Makes a folder; false if it was there. Not its parents: once the testbed is closed its folder must not come back. */

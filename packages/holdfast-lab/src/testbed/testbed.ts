@@ -2,7 +2,7 @@
  * Real servers for tests, torture and lab: started on free loopback ports in a temporary folder, and gone afterwards.
  */
 import { join } from 'node:path'
-import { Bed, type Group } from './bed.ts'
+import { Bed, type Everywhere, type Group } from './bed.ts'
 import { Authority, type Identity } from './certificates.ts'
 import { type ClusterOptions, startCluster } from './cluster.ts'
 import { TestbedError } from './error.ts'
@@ -59,19 +59,24 @@ export interface Testbed {
 /**
  * Opens a testbed; it starts nothing yet. Whatever becomes of this process, all that it starts will be stopped.
  * @param given servers to start instead of those of this machine; default: what HOLDFAST_TEST_SERVERS names
+ * @param everywhere what every server is given; default nothing
  */
-export async function testbed(given?: GivenServers): Promise<Testbed> {
+export async function testbed(given?: GivenServers, everywhere?: Everywhere): Promise<Testbed> {
   const servers = given ?? (await givenByEnvironment())
   const janitor = await Janitor.open()
   const known = new Map<ServerKind, Found>()
   for (const [kind, server] of Object.entries(servers)) {
     known.set(kind as ServerKind, foundOf(kind as ServerKind, server))
   }
-  const bed = new Bed(janitor, async (kind) => {
-    const found = known.get(kind) ?? (await findOrSay(kind))
-    known.set(kind, found)
-    return found
-  })
+  const bed = new Bed(
+    janitor,
+    async (kind) => {
+      const found = known.get(kind) ?? (await findOrSay(kind))
+      known.set(kind, found)
+      return found
+    },
+    everywhere,
+  )
   let closing: Promise<void> | undefined
   let authority: Authority | undefined
   return {

@@ -7,6 +7,8 @@ import { exchange } from './exchange.ts'
 import { freePort, freePorts } from './port.ts'
 
 export interface ZookeeperOptions extends StartOptions {
+  /** Whether what is voted for reaches the disk first; default false, since only a loss of power could tell. */
+  readonly durable?: boolean
   /** Default 200. Sessions are granted between 2 and 20 ticks. */
   readonly tickMs?: number
   /** Java heap; default 64. */
@@ -61,9 +63,7 @@ export async function startZookeeper(bed: Bed, count: number, o: ZookeeperOption
           '-XX:-UsePerfData',
           '-Dzookeeper.jmx.log4j.disable=true',
           '-Dzookeeper.extendedTypesEnabled=true',
-          // No fsync: a killed process loses nothing that it wrote, and the loss of power is not among the faults made
-          // here.
-          '-Dzookeeper.forceSync=no',
+          `-Dzookeeper.forceSync=${o.durable === true ? 'yes' : 'no'}`,
           ...(o.tls === undefined
             ? []
             : ['-Dzookeeper.serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory']),

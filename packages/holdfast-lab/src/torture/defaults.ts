@@ -23,6 +23,7 @@ export function withDefaults(given: Given): RunOptions {
     nemeses: null,
     pace: PACE,
     errands: null,
+    suspendMs: null,
     module: null,
     quietMs: null,
     patienceMs: PATIENCE_MS + (backend?.failoverMs ?? 0),

@@ -6,7 +6,7 @@
 import { Acquisition, type Applicant, giveBack } from './acquisition.ts'
 import type { Core } from './core.ts'
 import { channels } from '../contract/events.ts'
-import { AcquireTimeoutError, type HoldfastError, StoreUnreachableError } from '../contract/errors.ts'
+import { AcquireTimeoutError, HoldfastError, StoreUnreachableError } from '../contract/errors.ts'
 import { Handle } from '../hold/handle.ts'
 import { ISSUE_MAX } from '../hold/credential.ts'
 import { Hold, type Issuer } from '../hold/hold.ts'
@@ -344,8 +344,13 @@ export class LocalQueue extends WaiterList implements Callers, Applicant, Issuer
 /** The error for a caller whose time is up. Never confuse "others hold the lock" with "the store did not answer". */
 export function gaveUp({ spec: { name } }: Waiter, limitMs: number, outage: unknown): HoldfastError {
   if (outage === null) return timedOut(name, limitMs)
-  const message = `lock ${JSON.stringify(name)}: the store did not answer within ${limitMs} ms`
+  const message = `lock ${JSON.stringify(name)}: the store did not answer within ${limitMs} ms${said(outage)}`
   return new StoreUnreachableError(message, { line: name, cause: outage })
+}
+
+/** Why not, if it is known: a server that takes no more clients says so, and only it can. */
+function said(outage: unknown): string {
+  return outage instanceof HoldfastError ? ` (${outage.message})` : ''
 }
 
 export function timedOut(name: string, waitMs: number): AcquireTimeoutError {

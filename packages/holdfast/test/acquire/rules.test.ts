@@ -146,6 +146,18 @@ describe('3.5 an id names one place, once', () => {
     await expect(asking).rejects.toThrow(StoreUnreachableError)
   })
 
+  test('whose time is up is told what the store said last', async () => {
+    const { hf, runtime } = await open(() => ({
+      enter: () => Promise.reject(new StoreUnreachableError('postgres: sorry, too many clients already')),
+    }))
+    const asking = hf.mutex('a').acquire({ waitMs: 2_000 })
+    const told = expect(asking).rejects.toThrow(
+      'lock "a": the store did not answer within 2000 ms (postgres: sorry, too many clients already)',
+    )
+    await runtime.pass(2_100)
+    await told
+  })
+
   test('an id that the store calls dead is never asked for again', async () => {
     const ids: string[] = []
     const { hf, runtime } = await open((inner) => ({

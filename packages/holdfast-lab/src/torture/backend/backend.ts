@@ -4,6 +4,7 @@ import type { Blow } from '../nemesis/blow.ts'
 import type { NemesisName } from '../nemesis/names.ts'
 import type { Random } from '../random.ts'
 import type { Cable } from './cable.ts'
+import type { Sufferers } from './hardships.ts'
 
 /** A way into the store for one client. */
 export interface Gate {
@@ -18,7 +19,8 @@ export interface Gate {
 export interface Deed {
   /** The store may forget or lapse grants by it; its page in docs/stores says so. */
   readonly forgets: boolean
-  aim(random: Random, ttlMs: number): Promise<Blow>
+  /** null: nothing is left that it could be done to. */
+  aim(random: Random, ttlMs: number): Promise<Blow | null>
 }
 
 export interface Backend {
@@ -33,6 +35,8 @@ export interface Backend {
   readonly deeds: Readonly<Partial<Record<NemesisName, Deed>>>
   /** Why it has no such deed. */
   readonly lacks: Readonly<Partial<Record<NemesisName, string>>>
+  /** What else can befall its servers; none: nothing else. */
+  readonly sufferers?: Sufferers
   /** A way in for the client with this number, from 1. */
   gate(at: number): Promise<Gate>
   close(): Promise<void>

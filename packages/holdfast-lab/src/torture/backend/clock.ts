@@ -1,41 +1,19 @@
-/**
- * Moves the wall clock of one server: a small library that is put before the C library's own clock, and reads an offset
- * from a file.
- */
-import { execFile } from 'node:child_process'
-import { chmod, open, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
+/** Moves the wall clock of one program: a server of ours, or a client. */
+import { chmod } from 'node:fs/promises'
 import { type Folder, temporaryFolder } from '../folder.ts'
+import { anHour } from '../hour.ts'
 import type { NemesisName } from '../nemesis/names.ts'
+import type { Random } from '../random.ts'
 import type { Deed } from './backend.ts'
+import { Shim } from './shim.ts'
 
 /**
- * Only the wall clock is moved, by raw system calls: nothing is looked up while a server's own allocator starts (which
- * hangs Redis under libfaketime), and the monotonic clock stays what it is.
+ * Only the wall clock is moved, by raw system calls (libfaketime hangs Redis), and the monotonic clock stays what it
+ * is. The number is nanoseconds from the true time.
  */
 const SOURCE = `
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/time.h>
-#include <time.h>
-#include <unistd.h>
-static volatile int64_t zero;
-static volatile int64_t *offset = &zero;
-__attribute__((constructor)) static void begin(void) {
-  const char *file = getenv("HOLDFAST_CLOCK");
-  int fd = file ? open(file, O_RDONLY | O_CLOEXEC) : -1;
-  if (fd < 0) return;
-  void *at = mmap(0, 8, PROT_READ, MAP_SHARED, fd, 0);
-  if (at != MAP_FAILED) offset = at;
-  close(fd);
-}
 static void move(struct timespec *ts) {
-  int64_t ns = (int64_t)ts->tv_sec * 1000000000 + ts->tv_nsec + *offset;
+  int64_t ns = (int64_t)ts->tv_sec * 1000000000 + ts->tv_nsec + *dial;
   ts->tv_sec = ns / 1000000000;
   ts->tv_nsec = ns % 1000000000;
 }
@@ -62,21 +40,20 @@ time_t time(time_t *at) {
 }
 `
 
-/** The clock of one server. */
+/** The clock of one program. */
 export interface Clock {
-  /** For the server's environment; null where the clock can't be moved. */
+  /** For the program's environment; null where the clock can't be moved. */
   readonly env: Readonly<Record<string, string>> | null
   readonly lacks: Readonly<Partial<Record<NemesisName, string>>>
   /** Moves it by so many milliseconds from the true time; 0 sets it right. */
   set(offsetMs: number): Promise<void>
 }
 
-/** Compiles the library once and makes a clock for each server that asks. */
+/** Compiles the library once and makes a clock for each program that asks. */
 export class Clocks {
   readonly #own: Folder | null
   readonly #folder: string
-  #library: string | null = null
-  #problem: string | null = null
+  #shim: Shim | null = null
 
   /** In somebody else's folder, which goes with the servers; default: one of its own, until `close()`. */
   constructor(folder?: string) {
@@ -85,51 +62,27 @@ export class Clocks {
   }
 
   async make(name: string): Promise<Clock> {
-    await this.#build()
-    if (this.#library === null) return unmoved(this.#problem ?? 'the clock can not be moved')
-    const file = join(this.#folder, `${name}.offset`)
-    await writeFile(file, Buffer.alloc(8), { mode: 0o644 })
+    // Servers that refuse root run as another user, and must read what is in here.
+    if (this.#own !== null) await chmod(this.#folder, 0o755)
+    this.#shim ??= await Shim.build(this.#folder, 'clock', SOURCE)
+    if (this.#shim.problem !== null) return unmoved(this.#shim.problem)
+    const dial = await this.#shim.dial(name)
     return {
-      env: { LD_PRELOAD: this.#library, HOLDFAST_CLOCK: file },
+      env: dial.env,
       lacks: {},
-      async set(offsetMs) {
-        const bytes = Buffer.alloc(8)
-        bytes.writeBigInt64LE(BigInt(Math.round(offsetMs)) * 1_000_000n)
-        // In place: the server has mapped this very file.
-        const handle = await open(file, 'r+')
-        try {
-          await handle.write(bytes, 0, 8, 0)
-        } finally {
-          await handle.close()
-        }
-      },
+      set: (offsetMs) => dial.set(BigInt(Math.round(offsetMs)) * 1_000_000n),
     }
   }
 
   close(): Promise<void> {
     return Promise.resolve(this.#own?.remove())
   }
-
-  async #build(): Promise<void> {
-    if (this.#library !== null || this.#problem !== null) return
-    // Servers that refuse root run as another user, and must read what is in here.
-    if (this.#own !== null) await chmod(this.#folder, 0o755)
-    const library = join(this.#folder, 'clock.so')
-    await writeFile(join(this.#folder, 'clock.c'), SOURCE)
-    try {
-      await promisify(execFile)('cc', ['-shared', '-fPIC', '-O1', '-o', library, join(this.#folder, 'clock.c')])
-      this.#library = library
-    } catch (error) {
-      const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
-      this.#problem = missing ? 'there is no C compiler (cc)' : 'the C compiler failed'
-    }
-  }
 }
 
 export function unmoved(why: string): Clock {
   return {
     env: null,
-    lacks: { 'clock-forward': why, 'clock-back': why },
+    lacks: { 'clock-forward': why, 'clock-back': why, 'clock-hour': why },
     set: () => Promise.resolve(),
   }
 }
@@ -137,7 +90,7 @@ export function unmoved(why: string): Clock {
 /** A step of the server's wall clock lapses holds early or late: the stores that go by it say so. */
 export function clockDeeds(clock: Clock, target: string, forgets = true): Partial<Record<NemesisName, Deed>> {
   if (clock.env === null) return {}
-  const deed = (sign: 1 | -1): Deed => ({
+  const deed = (offsetMs: (random: Random, ttlMs: number) => number): Deed => ({
     forgets,
     aim: (random, ttlMs) =>
       Promise.resolve({
@@ -146,9 +99,10 @@ export function clockDeeds(clock: Clock, target: string, forgets = true): Partia
         // After a step back leases last longer by as much; after a step forward those that were given meanwhile end
         // late.
         graceMs: ttlMs * 4,
-        strike: () => clock.set(sign * ttlMs * (1.5 + random.next() * 2)),
+        strike: () => clock.set(offsetMs(random, ttlMs)),
         heal: () => clock.set(0),
       }),
   })
-  return { 'clock-forward': deed(1), 'clock-back': deed(-1) }
+  const some = (random: Random, ttlMs: number): number => ttlMs * (1.5 + random.next() * 2)
+  return { 'clock-forward': deed(some), 'clock-back': deed((...o) => -some(...o)), 'clock-hour': deed(anHour) }
 }

@@ -17,10 +17,16 @@ export async function etcdBackend(bed: Testbed): Promise<Backend> {
     leads,
     revokesLate: revokesLate(version.replace(/^etcd /, '')),
     spoilt: 'a member that comes back empty is another member, and must be added by an administrator',
+    suffers: {
+      kind: 'etcd',
+      program: 'etcd',
+      spared: { 'slow-disk': 'etcd is a Go program: it calls the kernel by itself, past every library' },
+    },
     deeds: {},
     lacks: {
       'clock-forward': CLOCKLESS,
       'clock-back': CLOCKLESS,
+      'clock-hour': CLOCKLESS,
       flush: 'there is no such command; a range of keys can be deleted, which conformance does by `break`',
       'terminate-session': 'a lease can be revoked by its number only',
     },

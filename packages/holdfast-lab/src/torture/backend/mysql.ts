@@ -25,8 +25,9 @@ export async function mysqlBackend(bed: Testbed, clocks: Clocks): Promise<Backen
       const statements = [`CREATE USER IF NOT EXISTS ${account};`, `GRANT ALL ON *.* TO ${account} WITH GRANT OPTION;`]
       // The server runs as another user; what it must read is no secret.
       await writeFile(file, `${statements.join('\n')}\n`, { mode: 0o644 })
-      return bed.mariadb({ ...o, config: { 'init-file': file, 'skip-name-resolve': 1 } })
+      return bed.mariadb({ ...o, durable: true, config: { 'init-file': file, 'skip-name-resolve': 1 } })
     },
+    suffers: { kind: 'mariadb', program: 'mariadbd' },
     endSessions: (url) => endSessions(url),
   })
 }

@@ -7,8 +7,10 @@ import type { Backend } from './backend.ts'
 import { CABLE_NETWORK } from './cable.ts'
 import type { Clocks } from './clock.ts'
 import { sqlBackend } from './sql.ts'
+import { postgresHello } from '../../testbed/postgres.ts'
 import { versionOf } from './versions.ts'
 
+const NO_DUMP = 'another major version needs its data dumped or converted (pg_upgrade): that is not in place'
 const TRUSTED = ['127.0.0.1/32', CABLE_NETWORK]
 
 export async function postgresBackend(bed: Testbed, clocks: Clocks): Promise<Backend> {
@@ -20,8 +22,9 @@ export async function postgresBackend(bed: Testbed, clocks: Clocks): Promise<Bac
       const file = join(bed.dir, 'hba.conf')
       // The server runs as another user; what it must read is no secret.
       await writeFile(file, TRUSTED.map((network) => `host all all ${network} trust\n`).join(''), { mode: 0o644 })
-      return bed.postgres({ ...o, config: { hba_file: file } })
+      return bed.postgres({ ...o, durable: true, config: { hba_file: file, max_wal_size: '64MB' } })
     },
+    suffers: { kind: 'postgres', hello: postgresHello(), spared: { 'upgrade-server': NO_DUMP } },
     endSessions,
   })
 }

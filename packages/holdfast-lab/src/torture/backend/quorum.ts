@@ -5,6 +5,7 @@ import type { NemesisName } from '../nemesis/names.ts'
 import type { Backend, Deed } from './backend.ts'
 import { anyOf, killServer, pauseServer, type Pick, stopPastLease } from './deeds.ts'
 import { Gates } from './gates.ts'
+import type { Sufferers } from './hardships.ts'
 
 export const QUORUM_COUNT = 3
 /** By then what it ends late has been ended. */
@@ -21,6 +22,7 @@ export interface QuorumKind {
   readonly revokesLate: boolean
   /** Why none of them may come back with less than it had. */
   readonly spoilt: string
+  readonly suffers: Omit<Sufferers, 'servers'>
   readonly deeds: Readonly<Partial<Record<NemesisName, Deed>>>
   readonly lacks: Readonly<Partial<Record<NemesisName, string>>>
 }
@@ -46,6 +48,7 @@ export function quorumBackend(kind: QuorumKind): Backend {
       lag: 'a write is confirmed by a majority before it is answered',
       ...kind.lacks,
     },
+    sufferers: { servers, ...kind.suffers },
     gate: () => gates.open(),
     close: () => gates.close(),
   }

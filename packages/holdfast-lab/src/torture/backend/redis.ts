@@ -8,6 +8,7 @@ import type { Backend, Deed } from './backend.ts'
 import { type Clock, clockDeeds, type Clocks } from './clock.ts'
 import { anyOf, killServer, NO_VOTES, once, pauseServer, spoilServer } from './deeds.ts'
 import { Gates } from './gates.ts'
+import type { Around } from './slow-disk.ts'
 import { versionOf } from './versions.ts'
 
 export async function redisBackend(bed: Testbed, clocks: Clocks): Promise<Backend> {
@@ -36,6 +37,7 @@ export async function redisBackend(bed: Testbed, clocks: Clocks): Promise<Backen
       lag: 'one server has no replica',
       ...clock.lacks,
     },
+    sufferers: { servers: [server], kind: 'redis', program: 'redis-server', aroundSlowDisk: answersWait([server]) },
     gate: () => gates.open(),
     close: () => gates.close(),
   }
@@ -43,7 +45,21 @@ export async function redisBackend(bed: Testbed, clocks: Clocks): Promise<Backen
 
 /** For a server whose clock can be moved, and which clients with cables reach: those are no loopback in its eyes. */
 export function startOptions(clock: Clock): Pick<RedisOptions, 'config' | 'env'> {
-  return { config: { 'protected-mode': 'no' }, ...(clock.env === null ? {} : { env: clock.env }) }
+  return {
+    config: { 'protected-mode': 'no', maxclients: CLIENTS_MAX },
+    ...(clock.env === null ? {} : { env: clock.env }),
+  }
+}
+
+/** As many clients as it takes: more than our own, fewer than a crowd. */
+const CLIENTS_MAX = 1_000
+
+/** Every answer waits for the disk meanwhile, and not a thread in the background. */
+export function answersWait(servers: readonly Server[]): Around {
+  const sync = async (when: 'always' | 'everysec'): Promise<void> => {
+    for (const server of servers) await redisAsk(server.port, '', ['CONFIG', 'SET', 'appendfsync', when])
+  }
+  return { before: () => sync('always'), after: () => sync('everysec') }
 }
 
 export function dropData(server: Server): Promise<void> {

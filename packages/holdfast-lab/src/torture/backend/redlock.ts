@@ -4,7 +4,7 @@ import type { Backend } from './backend.ts'
 import { clockDeeds, type Clocks, unmoved } from './clock.ts'
 import { anyOf, killServer, NO_VOTES, pauseServer, spoilServer } from './deeds.ts'
 import { Gates } from './gates.ts'
-import { cutTail, dropData, endSessions, flush, startOptions } from './redis.ts'
+import { answersWait, cutTail, dropData, endSessions, flush, startOptions } from './redis.ts'
 import { RedlockServers } from './redlock-servers.ts'
 import { versionOf } from './versions.ts'
 
@@ -48,6 +48,12 @@ export async function redlockBackend(bed: Testbed, clocks: Clocks): Promise<Back
       'stop-leader': NO_VOTES,
       lag: 'its servers have no replicas',
       ...clock.lacks,
+    },
+    sufferers: {
+      servers: deployment.present,
+      kind: 'redis',
+      program: 'redis-server',
+      aroundSlowDisk: answersWait(deployment.present),
     },
     gate: () => gates.open(),
     close: () => gates.close(),

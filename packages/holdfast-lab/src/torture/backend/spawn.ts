@@ -1,8 +1,12 @@
 /** Starts a store of each kind for a run. */
+import { chmod } from 'node:fs/promises'
+import type { GivenServers } from '../../testbed/given.ts'
 import { type Testbed, testbed } from '../../testbed/testbed.ts'
+import { temporaryFolder } from '../folder.ts'
 import type { Backend } from './backend.ts'
 import { Cables } from './cable.ts'
 import { Clocks } from './clock.ts'
+import { Hardships } from './hardships.ts'
 
 export const SPAWNS = [
   'sqlite',
@@ -41,22 +45,35 @@ const STARTS: Readonly<Record<Exclude<Spawn, 'sqlite'>, () => Promise<Start>>> =
   galera: async () => (await import('./galera.ts')).galeraBackend,
 }
 
-/** Its `close` also stops the servers. */
-export async function spawnBackend(kind: Spawn): Promise<Backend> {
+/** Stores whose servers are copies of each other: what befalls one of them alone is what failover shows. */
+const COPIES: ReadonlySet<Spawn> = new Set(['sentinel', 'cluster', 'postgres-replica', 'mysql-replica', 'galera'])
+
+/** Its `close` also stops the servers. `newer`: what servers are upgraded to. */
+export async function spawnBackend(kind: Spawn, newer: GivenServers = {}): Promise<Backend> {
   if (kind === 'sqlite') return (await import('./sqlite.ts')).sqliteBackend()
   const start = await STARTS[kind]()
-  const bed = await testbed()
+  const tools = temporaryFolder('hardships')
+  await chmod(tools.path, 0o755)
+  const hardships = await Hardships.open(tools.path, newer)
+  const bed = await testbed(undefined, COPIES.has(kind) ? {} : hardships.everywhere)
   const clocks = new Clocks(bed.dir)
   const cables = await Cables.open()
   const closeAll = async (): Promise<void> => {
     cables.close()
     await bed.close()
+    tools.remove()
   }
   try {
     const backend = await start(bed, clocks)
+    const { sufferers } = backend
     return {
       ...backend,
-      lacks: { ...backend.lacks, ...cables.lacks },
+      deeds: { ...backend.deeds, ...(sufferers === undefined ? {} : hardships.deeds(sufferers)) },
+      lacks: {
+        ...backend.lacks,
+        ...cables.lacks,
+        ...(sufferers === undefined ? {} : hardships.lacks(sufferers)),
+      },
       // Every other client goes through proxies, which can be slow or selective; the others by cables, which can be
       // pulled.
       gate: async (at) => {

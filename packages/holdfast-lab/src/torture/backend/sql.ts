@@ -5,12 +5,14 @@ import type { Backend } from './backend.ts'
 import { clockDeeds, type Clocks } from './clock.ts'
 import { anyOf, killServer, NO_VOTES, once, pauseServer } from './deeds.ts'
 import { Gates } from './gates.ts'
+import type { Sufferers } from './hardships.ts'
 
 export interface SqlKind {
   readonly name: string
   readonly versions: string
   readonly failoverMs: number
   readonly start: (o: StartOptions) => Promise<Server>
+  readonly suffers: Omit<Sufferers, 'servers'>
   /** An administrator throws everybody out; they may come back at once. */
   readonly endSessions: (url: string) => Promise<void>
 }
@@ -40,6 +42,7 @@ export async function sqlBackend(clocks: Clocks, kind: SqlKind): Promise<Backend
       flush: 'there is no one command that empties it',
       ...clock.lacks,
     },
+    sufferers: { servers: [server], ...kind.suffers },
     gate: () => gates.open(),
     close: () => gates.close(),
   }

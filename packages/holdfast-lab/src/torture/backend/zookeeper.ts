@@ -11,10 +11,15 @@ export async function zookeeperBackend(bed: Testbed, clocks: Clocks): Promise<Ba
   return quorumBackend({
     scheme: 'zookeeper',
     version: await versionOf('zookeeper'),
-    group: await bed.zookeeper(QUORUM_COUNT, clock.env === null ? {} : { env: clock.env }),
+    group: await bed.zookeeper(QUORUM_COUNT, {
+      durable: true,
+      config: { maxCnxns: 1_000 },
+      ...(clock.env === null ? {} : { env: clock.env }),
+    }),
     leads,
     revokesLate: false,
     spoilt: 'a server that comes back with less than it had voted for is outside of what ZooKeeper promises',
+    suffers: { kind: 'zookeeper', spared: { 'upgrade-server': 'its version is its archives: not tried' } },
     // Sessions are timed by the monotonic clock: a step of the wall clock of all three must do nothing at all.
     deeds: clockDeeds(clock, 'all servers', false),
     lacks: {

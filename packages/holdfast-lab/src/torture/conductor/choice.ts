@@ -8,14 +8,18 @@ import { LINE_AIMS } from '../nemesis/breaks.ts'
 import { NEMESES, type NemesisName } from '../nemesis/names.ts'
 import { NOT_ASKED, type NotRun, type RunOptions } from './options.ts'
 
-export function chooseFaults(o: Pick<RunOptions, 'backend' | 'nemeses'>): {
+/** `lacks`: what can't be done to clients here. */
+export function chooseFaults(
+  o: Pick<RunOptions, 'backend' | 'nemeses'>,
+  lacks: Readonly<Partial<Record<NemesisName, string>>>,
+): {
   readonly names: readonly NemesisName[]
   readonly notRun: readonly NotRun[]
 } {
   const names: NemesisName[] = []
   const notRun: NotRun[] = []
   for (const nemesis of NEMESES) {
-    const why = lack(o, nemesis)
+    const why = lacks[nemesis] ?? lack(o, nemesis)
     if (why === null) names.push(nemesis)
     else notRun.push({ nemesis, why })
   }
@@ -35,8 +39,21 @@ export function unavailable(backend: RunOptions['backend'], name: NemesisName): 
   const lacks = backend.lacks[name]
   if (lacks !== undefined) return lacks
   if (NET_AIMS[name] !== undefined || backend.deeds[name] !== undefined) return null
+  const hardship = NO_HARDSHIP[name]
+  if (hardship !== undefined) return hardship
   if (name === 'replace-server' || name === 'resize') return 'Holdfast does not decide which servers it has'
   return 'not known for this store'
+}
+
+const ELSEWHERE = 'not made where servers are copies of each other: it is made on one server, and failover here'
+
+/** Of stores whose servers nothing befalls. */
+const NO_HARDSHIP: Readonly<Partial<Record<NemesisName, string>>> = {
+  'disk-full': ELSEWHERE,
+  'slow-disk': ELSEWHERE,
+  'oom-kill': ELSEWHERE,
+  crowd: ELSEWHERE,
+  'upgrade-server': ELSEWHERE,
 }
 
 /** What the clients are sent to do. */

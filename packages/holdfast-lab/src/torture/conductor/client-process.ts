@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import type { FaultProxy } from '../../testbed/proxy.ts'
 import type { Cable } from '../backend/cable.ts'
+import type { Clock } from '../backend/clock.ts'
 import { BIRTH, type Birth, type Order } from '../client/order.ts'
 import { micros } from '../history/clock.ts'
 import type { ExitEvent } from '../history/event.ts'
@@ -17,6 +18,8 @@ export interface Upbringing {
   readonly birth: Omit<Birth, 'p' | 'history'>
   readonly gates: readonly FaultProxy[]
   readonly cable: Cable | null
+  /** The wall clock that it goes by, in all its lives. */
+  readonly clock: Clock
   /** Where all parts of the history go. */
   readonly household: Household
   readonly recorder: Recorder
@@ -64,7 +67,7 @@ export class ClientProcess implements ClientTarget {
     const child = fork(program('torture/client/main'), [], {
       execPath,
       execArgv,
-      env: { ...process.env, [BIRTH]: JSON.stringify(whole) },
+      env: { ...process.env, ...this.#upbringing.clock.env, [BIRTH]: JSON.stringify(whole) },
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     })
     this.#child = child
@@ -109,6 +112,10 @@ export class ClientProcess implements ClientTarget {
 
   block(ms: number): void {
     this.#order({ order: 'block', ms })
+  }
+
+  setClock(offsetMs: number): Promise<void> {
+    return this.#upbringing.clock.set(offsetMs)
   }
 
   /** Tells it to stop, and waits; one that does not is killed. */

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { publicUrl } from 'holdfast/internal'
+import { Clocks } from '../backend/clock.ts'
 import { DEAF, type LockClient, type OpenClient } from '../client/lock-client.ts'
 import { kindsFor, makeLines } from '../generator/plan.ts'
 import { micros } from '../history/clock.ts'
@@ -29,6 +30,7 @@ export interface Run {
 
 const PROGRESS_MS = 1_000
 const BIRTH_MS = 15_000
+const SUSPEND_LEASES = 10
 /** How long a nemesis waits for somebody to come inside. */
 const AIM_MS = 2_000
 
@@ -63,7 +65,8 @@ async function conductIn(household: Household, o: RunOptions): Promise<Run> {
     )
     writeHead(recorder, o, observer, lines)
     referee = await Referee.start(folder)
-    const choice = chooseFaults(o)
+    const clocks = new Clocks(folder)
+    const choice = chooseFaults(o, await clientLacks(clocks))
     const { errands, notRun: lacking } = await patiently(o.patienceMs, () => chooseErrands(observer, lines, o.errands))
     const report = progress(o, referee)
     ticker = setInterval(() => report({}), PROGRESS_MS)
@@ -81,14 +84,14 @@ async function conductIn(household: Household, o: RunOptions): Promise<Run> {
     for (let at = 1; at <= o.clients; at++) {
       const gate = o.backend === null ? { url: o.url, proxies: [], cable: null } : await o.backend.gate(at)
       const birth = { ...base, url: gate.url, variant: at }
-      processes.push(
-        new ClientProcess({ name: `c${at}`, birth, gates: gate.proxies, cable: gate.cable, household, recorder }),
-      )
+      const clock = await clocks.make(`c${at}`)
+      const ways = { gates: gate.proxies, cable: gate.cable }
+      processes.push(new ClientProcess({ name: `c${at}`, birth, ...ways, clock, household, recorder }))
     }
     await Promise.all(processes.map((client) => client.start(BIRTH_MS)))
     recorder.record({ e: 'phase', t: micros(), name: 'chaos' })
     report({ phase: 'chaos' })
-    const field = makeField(processes, referee, observer, Random.of(o.seed, 'aim'))
+    const field = makeField(processes, referee, observer, Random.of(o.seed, 'aim'), o.suspendMs)
     const struck = new Set<NemesisName>()
     let faults = 0
     const chaos = new Chaos({
@@ -145,7 +148,20 @@ function writeHead(recorder: Recorder, o: RunOptions, observer: LockClient, line
   })
 }
 
-function makeField(processes: readonly ClientProcess[], referee: Referee, observer: LockClient, random: Random): Field {
+/** What can't be done to client processes here. */
+async function clientLacks(clocks: Clocks): Promise<Partial<Record<NemesisName, string>>> {
+  const { lacks } = await clocks.make('probe')
+  const why = lacks['clock-hour']
+  return why === undefined ? {} : { 'client-clock': why }
+}
+
+function makeField(
+  processes: readonly ClientProcess[],
+  referee: Referee,
+  observer: LockClient,
+  random: Random,
+  suspendMs: number | null,
+): Field {
   /** The first that is there, now or soon. */
   const soon = async <T>(look: () => T | undefined): Promise<T | null> => {
     const end = performance.now() + AIM_MS
@@ -159,6 +175,7 @@ function makeField(processes: readonly ClientProcess[], referee: Referee, observ
   const alive = (): ClientProcess[] => processes.filter((client) => client.isAlive)
   return {
     ttlMs: observer.ttlMs,
+    suspendMs: suspendMs ?? SUSPEND_LEASES * observer.ttlMs,
     get clients(): readonly ClientTarget[] {
       return alive()
     },

@@ -23,6 +23,8 @@ export interface RunOptions {
   readonly pace: Omit<Pace, 'ttlMs'>
   /** What clients are sent to do; null: all that the store can do. */
   readonly errands: readonly ErrandKind[] | null
+  /** How long a holder is suspended; null: ten leases. */
+  readonly suspendMs: number | null
   /** The module of the client under test; null: Holdfast. */
   readonly module: { readonly href: string; readonly config: string } | null
   /** Where the history goes. */

@@ -47,6 +47,7 @@ async function runOnce(mutant: Mutant, backend: Backend, seed: number): Promise<
       waitMs: mutant.waitMs ?? 4_000,
       longEvery: mutant.longEvery ?? 0,
     },
+    suspendMs: null,
     errands: mutant.errands ?? ['visit'],
     module: { href: pathToFileURL(program('torture/mutants/client')).href, config: mutant.name },
     history: join(tmpdir(), `holdfast-mutant-${process.pid}-${seed}.jsonl`),

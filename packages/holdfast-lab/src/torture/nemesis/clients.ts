@@ -1,5 +1,6 @@
 /** What can be done to client processes: stop, kill, block, cut off. */
 import type { Faults } from '../../testbed/proxy.ts'
+import { anHour } from '../hour.ts'
 import type { Random } from '../random.ts'
 import type { Blow } from './blow.ts'
 import type { ClientTarget, Field } from './field.ts'
@@ -28,6 +29,30 @@ function stop(whom: typeof any): Aim {
       strike: () => target.pause(),
       heal: () => target.resume(),
     }
+  }
+}
+
+/** As a container is frozen, moved and thawed: the process comes back into a world that has long gone on. */
+async function suspend(field: Field): Promise<Blow | null> {
+  const target = await field.holder()
+  if (target === null) return null
+  return {
+    target: target.p,
+    lastsMs: field.suspendMs,
+    strike: () => target.pause(),
+    heal: () => target.resume(),
+  }
+}
+
+/** A client's wall clock judges no lease: whatever it says, nothing may come of it but a question to the store. */
+async function moveClock(field: Field, random: Random): Promise<Blow | null> {
+  const target = await any(field, random)
+  if (target === null) return null
+  return {
+    target: target.p,
+    lastsMs: field.ttlMs * (0.5 + random.next()),
+    strike: () => target.setClock(anHour(random)),
+    heal: () => target.setClock(0),
   }
 }
 
@@ -107,7 +132,9 @@ export const CLIENT_AIMS: Readonly<Partial<Record<NemesisName, Aim>>> = {
   'pause-client': stop(any),
   'kill-holder': kill(holder),
   'kill-client': kill(any),
+  'suspend-holder': suspend,
   'block-loop': block,
+  'client-clock': moveClock,
 }
 
 /** These need a gate in front of the client, or a cable behind it. */

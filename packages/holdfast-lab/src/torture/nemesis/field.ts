@@ -15,10 +15,14 @@ export interface ClientTarget {
   /** Starts another in its place. */
   revive(): Promise<void>
   block(ms: number): void
+  /** Its wall clock, by so many milliseconds from the true time. */
+  setClock(offsetMs: number): Promise<void>
 }
 
 export interface Field {
   readonly ttlMs: number
+  /** How long a holder is suspended. */
+  readonly suspendMs: number
   readonly clients: readonly ClientTarget[]
   /** Resolves with one who is inside and suits (default: anyone); null if nobody comes in for a while. */
   holder(suits?: (client: ClientTarget) => boolean): Promise<ClientTarget | null>

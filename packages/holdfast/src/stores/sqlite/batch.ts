@@ -7,6 +7,7 @@ import type { Runtime } from '../../contract/runtime.ts'
 import { backoffMs } from '../shared/backoff.ts'
 import type { Engine, Statement } from './engine.ts'
 import { isBusy, toStoreError } from './errors.ts'
+import { rollBack } from './roll-back.ts'
 
 export type BatchRuntime = Pick<Runtime, 'now' | 'after' | 'random'>
 
@@ -113,7 +114,8 @@ export class TransactionBatch {
       this.#work(outcomes)
       this.#commit.run()
     } catch (error) {
-      const isBack = this.#rollBack()
+      // This runs in a timer: to throw would end the process.
+      const isBack = rollBack(this.#engine)
       this.#listener.rolledBack()
       if (!isBack) this.#failAll(error)
       else if (isBusy(error)) this.#waitForOthers(error)
@@ -156,19 +158,6 @@ export class TransactionBatch {
       for (const turn of this.#queue.slice(0, outcomes.length + 1)) turn.isSolo = true
     }
     this.#next()
-  }
-
-  /**
-   * False: not even that is possible, the file is damaged. This runs in a timer, where throwing would end the process.
-   */
-  #rollBack(): boolean {
-    try {
-      this.#engine.exec('ROLLBACK')
-      return true
-    } catch (error) {
-      // A full disk or a failed write has made SQLite roll back by itself.
-      return error instanceof Error && error.message.includes('no transaction is active')
-    }
   }
 
   #next(): void {

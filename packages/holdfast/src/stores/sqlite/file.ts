@@ -14,6 +14,7 @@ import type { Host } from './host.ts'
 import { Listing } from './listing.ts'
 import type { Names } from './names.ts'
 import type { Wakeup } from './removal.ts'
+import { rollBack } from './roll-back.ts'
 import { prepareFile } from './schema.ts'
 import { SqliteStore } from './store.ts'
 import { TransactionBatch } from './batch.ts'
@@ -205,7 +206,7 @@ function enroll(engine: Engine, host: Host, socket: string): number {
     engine.exec('COMMIT')
     return key
   } catch (error) {
-    engine.exec('ROLLBACK')
+    rollBack(engine)
     throw error
   }
 }

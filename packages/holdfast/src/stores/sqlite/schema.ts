@@ -3,6 +3,7 @@ import { StoreError } from '../../contract/errors.ts'
 import { BUSY_TIMEOUT_MS, type Engine, type Row } from './engine.ts'
 import { type Host, UNKNOWN_BOOT } from './host.ts'
 import { DEFAULT_PREFIX, Names } from './names.ts'
+import { rollBack } from './roll-back.ts'
 
 /** 'Hold' in ASCII: tells a file of ours from any other SQLite database. */
 const APPLICATION_ID = 0x486f6c64
@@ -121,7 +122,7 @@ export function prepareFile(engine: Engine, path: string, host: Host): void {
     else takeOver(engine, host)
     engine.exec('COMMIT')
   } catch (error) {
-    engine.exec('ROLLBACK')
+    rollBack(engine)
     throw error
   }
 }
