@@ -28,6 +28,7 @@ import { answerOf, type Queries, SWEEP_ROWS_MAX } from './queries.ts'
 import { Renewals } from './renewals.ts'
 import { Sweeper } from './sweeper.ts'
 import { readTaken } from './taken.ts'
+import { Traffic } from './traffic.ts'
 import { sqlTraits } from './traits.ts'
 
 export class SqlDriver implements Driver {
@@ -43,7 +44,7 @@ export class SqlDriver implements Driver {
    */
   readonly #entering = new Serial()
   readonly #calm = new CalmLines()
-  readonly #traffic = { statements: 0 }
+  readonly #traffic = new Traffic()
   readonly #enters = new CallBatch({
     traffic: this.#traffic,
     alone: (entry) => this.#enterShort(entry),
@@ -80,7 +81,7 @@ export class SqlDriver implements Driver {
     const token = await this.#enters.ask(entry)
     this.#calm.note(line, token !== null)
     if (token !== null) return { token: BigInt(token), ahead: 0, recheckMs: null, since, wanted: false }
-    return this.#enterCrowd(entry, wait, instant(system))
+    return this.#traffic.add(this.#enterCrowd(entry, wait, instant(system)))
   }
 
   /** A line that is not known may be new, or crowded: the long way finds out in one round trip. */
