@@ -248,7 +248,7 @@ export default [
     rule: 'sql batch',
     name: 'batch-waits-for-ever',
     says: 'SQL: a statement that does not end holds up all that is asked for after it',
-    file: 'packages/holdfast/src/stores/sql/traffic.ts',
+    file: 'packages/holdfast/src/stores/sql/batch-statements.ts',
     find: 'this.#counted = 0\n',
     replace: '',
     test: 'packages/holdfast/test/stores/sql/batch.test.ts',

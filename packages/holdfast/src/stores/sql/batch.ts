@@ -5,7 +5,7 @@
  */
 import { StoreError, StoreUnreachableError } from '../../contract/errors.ts'
 import type { Entry } from '../../contract/driver.ts'
-import type { Traffic } from './traffic.ts'
+import type { Traffic } from './batch-statements.ts'
 
 /** What a call was answered; null: it changed nothing, and has to be made the long way. */
 export type Answer = string | null

@@ -28,7 +28,7 @@ import { answerOf, type Queries, SWEEP_ROWS_MAX } from './queries.ts'
 import { Renewals } from './renewals.ts'
 import { Sweeper } from './sweeper.ts'
 import { readTaken } from './taken.ts'
-import { Traffic } from './traffic.ts'
+import { Traffic } from './batch-statements.ts'
 import { sqlTraits } from './traits.ts'
 
 export class SqlDriver implements Driver {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Entry } from '../../../src/contract/driver.ts'
 import { StoreError, StoreUnreachableError } from '../../../src/contract/errors.ts'
 import { type Answer, CallBatch } from '../../../src/stores/sql/batch.ts'
-import { Traffic } from '../../../src/stores/sql/traffic.ts'
+import { Traffic } from '../../../src/stores/sql/batch-statements.ts'
 
 const entry = (line: string): Entry => ({ line, id: line, weight: 1, capacity: 1, ttlMs: 1_000, data: '' })
 

@@ -2,7 +2,7 @@
 import { hex } from '../hex.ts'
 import { US } from '../places.ts'
 import { Queries, type StatementName, type Values } from '../queries.ts'
-import { fitting, idLiterals, nameLiterals, rowLiterals } from './literals.ts'
+import { fitting, idLiterals, nameLiterals, rowLiterals } from './batch.ts'
 import type { Names } from './names.ts'
 import { judgeOf, SCHEMA_VERSION } from './schema.ts'
 import type { MysqlSession } from './session.ts'
