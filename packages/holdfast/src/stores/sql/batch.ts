@@ -12,6 +12,11 @@ export type Answer = string | null
 
 export interface BatchParts {
   readonly traffic: Traffic
+  /**
+   * A turn with so many calls makes two statements while none is on its way: with one alone the client would wait for
+   * the server and the server for the client, one processor at a time. From then on there are two that take turns.
+   */
+  readonly halvesFrom: number
   /** Makes one call by itself. */
   readonly alone: (entry: Entry) => Promise<Answer>
   /** Makes several calls in one statement: all of them are carried out, or none. One answer each, in their order. */
@@ -26,12 +31,6 @@ interface Call {
 
 /** In one statement, at most. */
 const CALLS_MAX = 128
-/**
- * A turn with many calls makes two statements while none is on its way: with one alone the client would wait for the
- * server and the server for the client, one processor at a time. From then on there are two that take turns.
- */
-const HALF_MIN = 8
-
 /** After so many turns with one call each no company is expected. */
 const LONELY = 16
 
@@ -59,9 +58,9 @@ export class CallBatch {
   }
 
   #send(): void {
-    const { traffic } = this.#parts
-    const half = Math.ceil(this.#calls.length / 2)
-    const most = half >= HALF_MIN && traffic.isQuiet ? Math.min(CALLS_MAX, half) : CALLS_MAX
+    const { traffic, halvesFrom } = this.#parts
+    const halves = this.#calls.length >= halvesFrom && traffic.isQuiet
+    const most = halves ? Math.min(CALLS_MAX, Math.ceil(this.#calls.length / 2)) : CALLS_MAX
     while (this.#calls.length > 0 && traffic.room > 0) {
       const calls = this.#calls.splice(0, most)
       this.#lonelyTurns = calls.length === 1 ? this.#lonelyTurns + 1 : 0

@@ -45,27 +45,32 @@ export class SqlDriver implements Driver {
   readonly #entering = new Serial()
   readonly #calm = new CalmLines()
   readonly #traffic = new Traffic()
-  readonly #enters = new CallBatch({
-    traffic: this.#traffic,
-    alone: (entry) => this.#enterShort(entry),
-    together: (entries) => this.#together('enterJoined', entries),
-  })
-  readonly #leaves = new CallBatch({
-    traffic: this.#traffic,
-    alone: async (entry) => ((await this.#queries.ask('leaveShort', entry)).changed === 1 ? '1' : null),
-    together: (entries) => this.#together('leaveJoined', entries),
-  })
+  readonly #enters: CallBatch
+  readonly #leaves: CallBatch
   readonly #renewals = new Renewals((entries) => this.#touch(entries))
   readonly #sweeper: Sweeper
   #closing: Promise<void> | null = null
 
   constructor(dialect: Dialect) {
-    const { queries, wakeups } = dialect
+    const { queries, wakeups, halvesFrom } = dialect
     this.name = dialect.name
     this.#dialect = dialect
     this.#queries = queries
     this.#wakeups = wakeups
     this.traits = sqlTraits(wakeups.isTold)
+    const traffic = this.#traffic
+    this.#enters = new CallBatch({
+      traffic,
+      halvesFrom,
+      alone: (entry) => this.#enterShort(entry),
+      together: (entries) => this.#together('enterJoined', entries),
+    })
+    this.#leaves = new CallBatch({
+      traffic,
+      halvesFrom,
+      alone: async (entry) => ((await queries.ask('leaveShort', entry)).changed === 1 ? '1' : null),
+      together: (entries) => this.#together('leaveJoined', entries),
+    })
     this.#sweeper = new Sweeper(async () => Number(answerOf(await queries.ask('sweep', {}))) >= SWEEP_ROWS_MAX)
   }
 

@@ -12,6 +12,7 @@ function recorded(together: (entries: readonly Entry[]) => Promise<readonly Answ
   const sent: string[] = []
   const batch = new CallBatch({
     traffic: new Traffic(),
+    halvesFrom: 16,
     async alone({ line }) {
       sent.push(line)
       if (line === 'bad') throw new StoreError('refused')

@@ -23,6 +23,7 @@ export function mysqlDialect({ session, names, timeoutMs, poll, doorbell }: Mysq
     name: 'mysql',
     queries,
     wakeups: new MysqlWakeups({ queries, ear, timeoutMs, poll }),
+    halvesFrom: 64,
     readAnswers,
     setup: () => setUp(session, names),
     close: () => session.close(),
