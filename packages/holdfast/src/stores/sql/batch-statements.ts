@@ -5,12 +5,15 @@
  * statement of ten and six single ones.
  */
 
+import { system } from '../../system.ts'
+
 /** On their way at a time, before others wait. */
 const STATEMENTS_MAX = 2
 /** A statement that takes longer, as one that waits for somebody's row lock, holds up nobody any more. */
 const PATIENCE_MS = 25
 
 interface Statement {
+  readonly since: number
   counts: boolean
 }
 
@@ -31,7 +34,7 @@ export class Traffic {
 
   /** A statement that was sent. */
   add<T>(answer: Promise<T>): Promise<T> {
-    const statement = { counts: true }
+    const statement = { since: system.now(), counts: true }
     this.#underway.add(statement)
     this.#counted++
     const over = (): void => {
@@ -47,18 +50,24 @@ export class Traffic {
   /** Calls `send` once there is room. */
   whenRoom(send: () => void): void {
     this.#waiting.push(send)
-    this.#timer ??= setTimeout(() => {
-      this.#timer = null
-      for (const statement of this.#underway) statement.counts = false
-      this.#counted = 0
-      this.#next()
-    }, PATIENCE_MS)
+    this.#timer ??= setTimeout(() => this.#lookForSlow(), PATIENCE_MS)
+  }
+
+  #lookForSlow(): void {
+    this.#timer = null
+    const slow = system.now() - PATIENCE_MS
+    for (const statement of this.#underway) {
+      if (!statement.counts || statement.since > slow) continue
+      statement.counts = false
+      this.#counted--
+    }
+    this.#next()
   }
 
   readonly #next = (): void => {
     const waiting = this.#waiting
     this.#waiting = []
-    // Who finds no room waits again, and keeps its turn: the timer runs on.
+    // Who finds no room waits again, behind the others.
     for (const send of waiting) send()
     if (this.#waiting.length > 0 || this.#timer === null) return
     clearTimeout(this.#timer)
