@@ -27,7 +27,8 @@ for (const count of callers.split(',').map(Number)) {
   const tookMs = performance.now() - began
   const { user, system } = process.cpuUsage(cpu)
   const [ours, theirs] = [(user + system) / pairs, (serverUs() - server) / pairs].map((us) => us.toFixed(1))
-  console.log(`${who} ${use} ${count}: client ${ours} us, server ${theirs} us, ${Math.round((pairs / tookMs) * 1_000)} pairs/s`)
+  const rate = Math.round((pairs / tookMs) * 1_000)
+  console.log(`${who} ${use} ${count}: client ${ours} us, server ${theirs} us, ${rate} pairs/s`)
 }
 await client.close()
 
