@@ -109,7 +109,7 @@ describe('calls of one turn', () => {
     expect(await Promise.all(['a', 'b'].map(ask))).toEqual(['a', 'b'])
     expect(await Promise.all(['c', 'd'].map(ask))).toEqual(['c', 'd'])
     expect(sent).toEqual(['stuck 1+stuck 2', 'stuck 3+stuck 4', 'a+b', 'c+d'])
-  })
+  }, 10_000)
 
   test('a refusal is that of one: each asks by itself, and only the bad one is told', async () => {
     const { sent, ask } = recorded(() => Promise.reject(new StoreError('refused')))
