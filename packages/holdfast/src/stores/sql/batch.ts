@@ -5,12 +5,18 @@
  */
 import { StoreError, StoreUnreachableError } from '../../contract/errors.ts'
 import type { Entry } from '../../contract/driver.ts'
+import type { Traffic } from './batch-statements.ts'
 
 /** What a call was answered; null: it changed nothing, and has to be made the long way. */
 export type Answer = string | null
 
 export interface BatchParts {
   readonly traffic: Traffic
+  /**
+   * A turn with so many calls makes two statements while none is on its way: with one alone the client would wait for
+   * the server and the server for the client, one processor at a time. From then on there are two that take turns.
+   */
+  readonly halvesFrom: number
   /** Makes one call by itself. */
   readonly alone: (entry: Entry) => Promise<Answer>
   /** Makes several calls in one statement: all of them are carried out, or none. One answer each, in their order. */
@@ -23,30 +29,15 @@ interface Call {
   reject(error: unknown): void
 }
 
-/** Statements of several calls that are on their way, of all kinds. */
-export interface Traffic {
-  statements: number
-}
-
 /** In one statement, at most. */
 const CALLS_MAX = 128
-/**
- * A turn with many calls makes two statements while none is on its way: with one alone the client would wait for the
- * server and the server for the client, one processor at a time. From then on there are two that take turns. They are
- * not halved again, or they would all end up as small as can be.
- */
-const HALF_MIN = 32
-
 /** After so many turns with one call each no company is expected. */
 const LONELY = 16
 
 export class CallBatch {
   readonly #parts: BatchParts
   readonly #end = (): void => this.#send()
-  readonly #answered = (): void => void this.#alone--
   #calls: Call[] = []
-  /** Calls by themselves that are on their way. */
-  #alone = 0
   /** How many turns in a row have asked for one thing only. */
   #lonelyTurns = 0
 
@@ -57,7 +48,7 @@ export class CallBatch {
   ask(entry: Entry): Promise<Answer> {
     // One caller, again and again: to look for company costs a twentieth of the time. As soon as anything else is on
     // its way it is looked for again: else 256 callers would become 256 statements, one by one.
-    if (this.#lonelyTurns >= LONELY && this.#alone + this.#calls.length + this.#parts.traffic.statements === 0) {
+    if (this.#lonelyTurns >= LONELY && this.#calls.length === 0 && this.#parts.traffic.isQuiet) {
       return this.#sendOne(entry)
     }
     return new Promise((resolve, reject) => {
@@ -67,13 +58,15 @@ export class CallBatch {
   }
 
   #send(): void {
-    const calls = this.#calls
-    this.#calls = []
-    this.#lonelyTurns = calls.length === 1 ? this.#lonelyTurns + 1 : 0
-    const half = Math.ceil(calls.length / 2)
-    const halves = half >= HALF_MIN && this.#parts.traffic.statements === 0
-    const most = Math.min(CALLS_MAX, halves ? half : calls.length)
-    for (let at = 0; at < calls.length; at += most) void this.#sendSome(calls.slice(at, at + most))
+    const { traffic, halvesFrom } = this.#parts
+    const halves = this.#calls.length >= halvesFrom && traffic.isQuiet
+    const most = halves ? Math.min(CALLS_MAX, Math.ceil(this.#calls.length / 2)) : CALLS_MAX
+    while (this.#calls.length > 0 && traffic.room > 0) {
+      const calls = this.#calls.splice(0, most)
+      this.#lonelyTurns = calls.length === 1 ? this.#lonelyTurns + 1 : 0
+      void this.#sendSome(calls)
+    }
+    if (this.#calls.length > 0) traffic.whenRoom(this.#end)
   }
 
   async #sendSome(calls: readonly Call[]): Promise<void> {
@@ -82,9 +75,8 @@ export class CallBatch {
       return
     }
     const { traffic, together } = this.#parts
-    traffic.statements++
     try {
-      const answers = await together(calls.map(({ entry }) => entry)).finally(() => traffic.statements--)
+      const answers = await traffic.add(together(calls.map(({ entry }) => entry)))
       for (const [i, { resolve }] of calls.entries()) resolve(answers[i] ?? null)
     } catch (error) {
       // The server has refused one of them, and with it all: nothing was carried out. Each asks for itself, and is told
@@ -99,9 +91,6 @@ export class CallBatch {
   }
 
   #sendOne(entry: Entry): Promise<Answer> {
-    this.#alone++
-    const answer = this.#parts.alone(entry)
-    answer.then(this.#answered, this.#answered)
-    return answer
+    return this.#parts.traffic.add(this.#parts.alone(entry))
   }
 }

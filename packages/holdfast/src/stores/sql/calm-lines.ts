@@ -6,17 +6,25 @@
 const LINES_MAX = 10_000
 
 export class CalmLines {
-  readonly #lines = new Map<string, boolean>()
+  /**
+   * In two halves: when the young one is full it becomes the old one, which is forgotten. Were all forgotten at once,
+   * those who hold at that moment would each leave by the long way, and go on one by one from then on.
+   */
+  #young = new Map<string, boolean>()
+  #old: ReadonlyMap<string, boolean> = new Map()
 
   /** True: it was empty. False: somebody was there. Undefined: not known. */
   get(line: string): boolean | undefined {
-    return this.#lines.get(line)
+    return this.#young.get(line) ?? this.#old.get(line)
   }
 
   /** As of an answer: nobody stood in front. */
   note(line: string, isCalm: boolean): void {
     // Forgetting costs a little speed, and nothing else.
-    if (this.#lines.size >= LINES_MAX && !this.#lines.has(line)) this.#lines.clear()
-    this.#lines.set(line, isCalm)
+    if (this.#young.size >= LINES_MAX && !this.#young.has(line)) {
+      this.#old = this.#young
+      this.#young = new Map()
+    }
+    this.#young.set(line, isCalm)
   }
 }

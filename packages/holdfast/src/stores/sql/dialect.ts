@@ -8,6 +8,8 @@ export interface Dialect {
   readonly name: string
   readonly queries: Queries
   readonly wakeups: Wakeups
+  /** How many calls of one turn are worth two statements: what a statement costs besides its lines differs. */
+  readonly halvesFrom: number
   /** The answers to several places, in their order. */
   readAnswers(answer: string, count: number): readonly (string | null)[]
   /** Makes the tables and routines if they are missing or older. */

@@ -28,6 +28,7 @@ import { answerOf, type Queries, SWEEP_ROWS_MAX } from './queries.ts'
 import { Renewals } from './renewals.ts'
 import { Sweeper } from './sweeper.ts'
 import { readTaken } from './taken.ts'
+import { Traffic } from './batch-statements.ts'
 import { sqlTraits } from './traits.ts'
 
 export class SqlDriver implements Driver {
@@ -43,28 +44,33 @@ export class SqlDriver implements Driver {
    */
   readonly #entering = new Serial()
   readonly #calm = new CalmLines()
-  readonly #traffic = { statements: 0 }
-  readonly #enters = new CallBatch({
-    traffic: this.#traffic,
-    alone: (entry) => this.#enterShort(entry),
-    together: (entries) => this.#together('enterJoined', entries),
-  })
-  readonly #leaves = new CallBatch({
-    traffic: this.#traffic,
-    alone: async (entry) => ((await this.#queries.ask('leaveShort', entry)).changed === 1 ? '1' : null),
-    together: (entries) => this.#together('leaveJoined', entries),
-  })
+  readonly #traffic = new Traffic()
+  readonly #enters: CallBatch
+  readonly #leaves: CallBatch
   readonly #renewals = new Renewals((entries) => this.#touch(entries))
   readonly #sweeper: Sweeper
   #closing: Promise<void> | null = null
 
   constructor(dialect: Dialect) {
-    const { queries, wakeups } = dialect
+    const { queries, wakeups, halvesFrom } = dialect
     this.name = dialect.name
     this.#dialect = dialect
     this.#queries = queries
     this.#wakeups = wakeups
     this.traits = sqlTraits(wakeups.isTold)
+    const traffic = this.#traffic
+    this.#enters = new CallBatch({
+      traffic,
+      halvesFrom,
+      alone: (entry) => this.#enterShort(entry),
+      together: (entries) => this.#together('enterJoined', entries),
+    })
+    this.#leaves = new CallBatch({
+      traffic,
+      halvesFrom,
+      alone: async (entry) => ((await queries.ask('leaveShort', entry)).changed === 1 ? '1' : null),
+      together: (entries) => this.#together('leaveJoined', entries),
+    })
     this.#sweeper = new Sweeper(async () => Number(answerOf(await queries.ask('sweep', {}))) >= SWEEP_ROWS_MAX)
   }
 
@@ -80,7 +86,7 @@ export class SqlDriver implements Driver {
     const token = await this.#enters.ask(entry)
     this.#calm.note(line, token !== null)
     if (token !== null) return { token: BigInt(token), ahead: 0, recheckMs: null, since, wanted: false }
-    return this.#enterCrowd(entry, wait, instant(system))
+    return this.#traffic.add(this.#enterCrowd(entry, wait, instant(system)))
   }
 
   /** A line that is not known may be new, or crowded: the long way finds out in one round trip. */

@@ -23,6 +23,7 @@ joinedCases({
     await slow.ask('SELECT 1 FROM holdfast_line WHERE name = ? FOR UPDATE', [Buffer.from(line)])
     return () => slow.ask('COMMIT')
   },
+  raiseFloor: (token) => observer.ask('UPDATE holdfast_meta SET floor = ?', [String(token)]),
   async deadlocks() {
     const [[count] = []] = await observer.ask(
       "SELECT COUNT FROM information_schema.INNODB_METRICS WHERE NAME = 'lock_deadlocks'",

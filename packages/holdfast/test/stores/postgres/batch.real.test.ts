@@ -30,6 +30,7 @@ joinedCases({
     await ask(slow, 'SELECT 1 FROM public.holdfast_line WHERE name = $1 FOR UPDATE', [Buffer.from(line)])
     return () => slow.query('COMMIT')
   },
+  raiseFloor: (token) => ask(observer, 'UPDATE public.holdfast_meta SET floor = $1', [String(token)]),
   async deadlocks() {
     const [row] = await ask(observer, 'SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()')
     return Number(row?.[0])
@@ -49,7 +50,7 @@ test('lines that others change while the statement waits for a new one are judge
     await mine.leave(before)
   }
   await slow.query('BEGIN')
-  await ask(slow, 'SELECT public.holdfast_enter_v5($1, $2, 1, 1, 60000000, $3, NULL, true)', [
+  await ask(slow, 'SELECT public.holdfast_enter_v6($1, $2, 1, 1, 60000000, $3, NULL, true)', [
     Buffer.from(lines[0]),
     entry(lines[0]).id,
     '{}',

@@ -182,9 +182,9 @@ describe('refusals', () => {
   test('older and newer tables: what to run, and no touching of the newer', async () => {
     const driver = raw(bench.url, { prefix: 'other' })
     await driver.setup?.()
-    await admin.query('ALTER FUNCTION other_enter_v5 RENAME TO other_enter_v0')
+    await admin.query('ALTER FUNCTION other_enter_v6 RENAME TO other_enter_v0')
     await admin.query('UPDATE other_meta SET version = 0')
-    await expect(driver.enter(entry(name()), true)).rejects.toThrow(/of version 0, version 5 is needed.*migrate/)
+    await expect(driver.enter(entry(name()), true)).rejects.toThrow(/of version 0, version 6 is needed.*migrate/)
     await admin.query('UPDATE other_meta SET version = 99')
     await expect(driver.enter(entry(name()), true)).rejects.toThrow(/version 99, newer/)
     await expect(driver.setup?.()).rejects.toThrow(StoreError)
@@ -197,16 +197,16 @@ describe('refusals', () => {
     const driver = raw(bench.url, { prefix: 'grown' })
     await driver.setup?.()
     await admin.query('DROP TABLE grown_bucket')
-    await admin.query('ALTER FUNCTION grown_leave_v5 RENAME TO grown_leave_v1')
+    await admin.query('ALTER FUNCTION grown_leave_v6 RENAME TO grown_leave_v1')
     await admin.query('UPDATE grown_meta SET version = 1')
-    await expect(driver.take?.('limit', LIMIT)).rejects.toThrow(/of version 1, version 5 is needed.*migrate/)
+    await expect(driver.take?.('limit', LIMIT)).rejects.toThrow(/of version 1, version 6 is needed.*migrate/)
     await driver.setup?.()
     expect(await driver.take?.('limit', LIMIT)).toMatchObject({ taken: true })
     const { rows } = await admin.query({
       text: "SELECT proname FROM pg_proc WHERE proname LIKE 'grown_leave_v%' ORDER BY 1",
       rowMode: 'array',
     })
-    expect(rows).toEqual([['grown_leave_v1'], ['grown_leave_v5']])
+    expect(rows).toEqual([['grown_leave_v1'], ['grown_leave_v6']])
   })
 
   test('several processes set up at once', async () => {
@@ -329,7 +329,7 @@ describe('limits', () => {
     await admin.query(`UPDATE holdfast_line SET last = last + 1000000000 WHERE name = '${hex(line)}'`)
     const swept = (text: string) => admin.query({ text, rowMode: 'array' as const })
     // Its last token lies in the future, as if the server's clock had been set back since.
-    await swept('SELECT holdfast_sweep_v5(-2000000000, 1000)')
+    await swept('SELECT holdfast_sweep_v6(-2000000000, 1000)')
     const { rows } = await swept(`SELECT 1 FROM holdfast_line WHERE name = '${hex(line)}'`)
     expect(rows).toHaveLength(0)
     expect((await driver.touch([held]))[0]).not.toBeNull()

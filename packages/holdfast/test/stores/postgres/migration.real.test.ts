@@ -47,5 +47,5 @@ test('the migration that is printed can be run again and again', async () => {
   const admin = await bench.connect()
   for (let i = 0; i < 2; i++) await admin.query(postgresMigration())
   const { rows } = await admin.query({ text: 'SELECT version FROM holdfast_meta', rowMode: 'array' })
-  expect(rows).toEqual([[5]])
+  expect(rows).toEqual([[6]])
 })

@@ -102,7 +102,7 @@ test('a cell that was swept is remembered by the floor: its next version is abov
     text: 'UPDATE holdfast_cell SET version = version + 3600000000 WHERE key = $1',
     values: [Buffer.from(key)],
   })
-  await admin.query('SELECT holdfast_sweep_v5(-2000000000, 1000)')
+  await admin.query('SELECT holdfast_sweep_v6(-2000000000, 1000)')
   expect(
     (await admin.query({ text: 'SELECT 1 FROM holdfast_cell WHERE key = $1', values: [Buffer.from(key)] })).rows,
   ).toEqual([])
@@ -113,7 +113,7 @@ test('a cell that was swept is remembered by the floor: its next version is abov
 async function lapsed(at: Entry): Promise<void> {
   const sql =
     `SELECT coalesce((SELECT solo_lapse FROM holdfast_line WHERE solo_id = $1), (SELECT lapse FROM holdfast_place ` +
-    `WHERE id = $1)) <= holdfast_now_v5()`
+    `WHERE id = $1)) <= holdfast_now_v6()`
   await expect
     .poll(async () => (await admin.query({ text: sql, values: [at.id], rowMode: 'array' })).rows[0]?.[0], {
       timeout: 30_000,

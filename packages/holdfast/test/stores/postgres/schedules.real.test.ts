@@ -27,7 +27,7 @@ async function slowly(sql: string, values: unknown[] = []): Promise<unknown[][]>
   return (await slow.query({ text: sql, values, rowMode: 'array' })).rows
 }
 
-const enterSql = 'SELECT public.holdfast_enter_v5($1, $2, 1, 1, $3, $4, NULL, true)'
+const enterSql = 'SELECT public.holdfast_enter_v6($1, $2, 1, 1, $3, $4, NULL, true)'
 const enterArgs = ({ line, id, ttlMs, data }: Entry): unknown[] => [Buffer.from(line), id, ttlMs * 1_000, data]
 const hex = (line: string): string => Buffer.from(line).toString('hex')
 
@@ -62,7 +62,7 @@ describe('rule 1: lock and count are never one snapshot', () => {
       await slowly('BEGIN')
       if (state === 'used by rows') {
         for (const { id } of old)
-          await slowly('SELECT public.holdfast_leave_v5($1, $2, 1000, 0)', [Buffer.from(line), id])
+          await slowly('SELECT public.holdfast_leave_v6($1, $2, 1000, 0)', [Buffer.from(line), id])
       }
       await slowly(enterSql, enterArgs(a))
       const entering = driver.enter(b, true)
@@ -106,10 +106,10 @@ describe('rule 2: a place has lapsed only once it is deleted', () => {
       }
       const leftUs = `SELECT coalesce(
         (SELECT solo_lapse FROM public.holdfast_line WHERE solo_id = '${a.id}'),
-        (SELECT lapse FROM public.holdfast_place WHERE id = '${a.id}')) - public.holdfast_now_v5()`
+        (SELECT lapse FROM public.holdfast_place WHERE id = '${a.id}')) - public.holdfast_now_v6()`
       await isTrue(observer, `SELECT (${leftUs}) < 1500000`)
       await slowly('BEGIN')
-      const [[answer] = []] = await slowly('SELECT public.holdfast_touch_v5($1, $2)', [hex(line), a.id])
+      const [[answer] = []] = await slowly('SELECT public.holdfast_touch_v6($1, $2)', [hex(line), a.id])
       expect(answer).not.toEqual([null])
       // By what is committed, its time is over.
       await isTrue(observer, `SELECT (${leftUs}) <= 0`)
@@ -127,7 +127,7 @@ describe('rule 2: a place has lapsed only once it is deleted', () => {
     await driver.enter(a, true)
     await isTrue(
       observer,
-      `SELECT solo_lapse <= public.holdfast_now_v5() FROM public.holdfast_line WHERE name = '\\x${hex(line)}'`,
+      `SELECT solo_lapse <= public.holdfast_now_v6() FROM public.holdfast_line WHERE name = '\\x${hex(line)}'`,
     )
     await slowly('BEGIN')
     const [[answer] = []] = await slowly(enterSql, enterArgs(b))

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Entry } from '../../../src/contract/driver.ts'
 import { StoreError, StoreUnreachableError } from '../../../src/contract/errors.ts'
 import { type Answer, CallBatch } from '../../../src/stores/sql/batch.ts'
+import { Traffic } from '../../../src/stores/sql/batch-statements.ts'
 
 const entry = (line: string): Entry => ({ line, id: line, weight: 1, capacity: 1, ttlMs: 1_000, data: '' })
 
@@ -10,7 +11,8 @@ const entry = (line: string): Entry => ({ line, id: line, weight: 1, capacity: 1
 function recorded(together: (entries: readonly Entry[]) => Promise<readonly Answer[]>) {
   const sent: string[] = []
   const batch = new CallBatch({
-    traffic: { statements: 0 },
+    traffic: new Traffic(),
+    halvesFrom: 16,
     async alone({ line }) {
       sent.push(line)
       if (line === 'bad') throw new StoreError('refused')
@@ -43,10 +45,11 @@ describe('calls of one turn', () => {
 
   test('many are two statements of half the size, and none has more than 128', async () => {
     for (const [calls, sizes] of [
-      [62, [62]],
-      [64, [32, 32]],
+      [14, [14]],
+      [16, [8, 8]],
+      [62, [31, 31]],
       [255, [128, 127]],
-      [600, [128, 128, 128, 128, 88]],
+      [600, [128, 128, 128, 128, 44, 44]],
     ] as const) {
       const { sent, ask } = recorded(names)
       const lines = Array.from({ length: calls }, (_, i) => `${i}`)
@@ -69,6 +72,44 @@ describe('calls of one turn', () => {
     await first
     expect(sent.map((text) => text.split('+').length)).toEqual([2, 100])
   })
+
+  test('callers who ask at different times come together again: two statements are on their way, no more', async () => {
+    const waiting: (() => void)[] = []
+    const { sent, ask } = recorded(async (entries) => {
+      await new Promise<void>((resolve) => waiting.push(resolve))
+      return names(entries)
+    })
+    const turn = (lines: string): Promise<Answer[]> => Promise.all([...lines].map(ask))
+    const asked: Promise<Answer[]>[] = []
+    for (const lines of ['ab', 'cd', 'e', 'fg', 'h']) {
+      asked.push(turn(lines))
+      await new Promise(setImmediate)
+    }
+    expect(sent).toEqual(['a+b', 'c+d'])
+    // Whoever was answered asks for the next thing first, and goes with those who waited.
+    const next = asked[0]?.then(() => turn('ij'))
+    waiting.shift()?.()
+    await asked[0]
+    await new Promise(setImmediate)
+    expect(sent.slice(2)).toEqual(['e+f+g+h+i+j'])
+    for (const answer of waiting) answer()
+    expect((await Promise.all([...asked, next])).flat()).toEqual([...'abcdefghij'])
+  })
+
+  test('a statement that does not end holds the others up once, not for ever', async () => {
+    const { sent, ask } = recorded((entries) => {
+      return entries[0]?.line.startsWith('stuck') ? new Promise(() => undefined) : names(entries)
+    })
+    void ask('stuck 1')
+    void ask('stuck 2')
+    await new Promise(setImmediate)
+    void ask('stuck 3')
+    void ask('stuck 4')
+    await new Promise(setImmediate)
+    expect(await Promise.all(['a', 'b'].map(ask))).toEqual(['a', 'b'])
+    expect(await Promise.all(['c', 'd'].map(ask))).toEqual(['c', 'd'])
+    expect(sent).toEqual(['stuck 1+stuck 2', 'stuck 3+stuck 4', 'a+b', 'c+d'])
+  }, 10_000)
 
   test('a refusal is that of one: each asks by itself, and only the bad one is told', async () => {
     const { sent, ask } = recorded(() => Promise.reject(new StoreError('refused')))

@@ -15,11 +15,13 @@ export interface Joined {
   driver(url: string): Driver
   /** A transaction of somebody else that holds the row of this line; returns how it is ended. */
   lockRow(line: string): Promise<() => Promise<unknown>>
+  /** As after a sweep of a line whose last token was this one. */
+  raiseFloor(token: bigint): Promise<unknown>
   /** Deadlocks that the server has found since it was started. */
   deadlocks(): Promise<number>
 }
 
-export function joinedCases({ url, driver, lockRow, deadlocks }: Joined): void {
+export function joinedCases({ url, driver, lockRow, raiseFloor, deadlocks }: Joined): void {
   const open: { close(): Promise<unknown> }[] = []
   afterEach(async () => {
     for (const closing of open.splice(0).toReversed()) await closing.close()
@@ -145,6 +147,27 @@ export function joinedCases({ url, driver, lockRow, deadlocks }: Joined): void {
     await leaving
     const next = again(entries)
     expect(new Set(hold(next, await enter(store, next)))).toEqual(new Set([true]))
+  }, 60_000)
+
+  test('new lines are numbered above those that were swept, and known ones above themselves', async () => {
+    const store = await raw()
+    // A clock that ran ahead for an hour made it.
+    const floor = BigInt(Date.now() + 3_600_000) * 1_000n
+    await raiseFloor(floor)
+    const known = fresh(10)
+    let last = floor
+    for (const mixed of [0, 0, 10]) {
+      // All new, all known, and both.
+      const asked = [...again(known), ...fresh(mixed)]
+      const places = await enter(store, asked)
+      expect(new Set(hold(asked, places))).toEqual(new Set([true]))
+      const tokens = places.map((place) => place?.token ?? 0n)
+      for (const token of tokens.slice(0, 10)) expect(token).toBeGreaterThan(last)
+      for (const token of tokens.slice(10)) expect(token).toBeGreaterThan(floor)
+      last = tokens[0] ?? 0n
+      await leave(store, asked)
+    }
+    await raiseFloor(0n)
   }, 60_000)
 
   describe('a connection that breaks in the middle of a batch', () => {

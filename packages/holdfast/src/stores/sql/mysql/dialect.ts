@@ -23,14 +23,16 @@ export function mysqlDialect({ session, names, timeoutMs, poll, doorbell }: Mysq
     name: 'mysql',
     queries,
     wakeups: new MysqlWakeups({ queries, ear, timeoutMs, poll }),
+    halvesFrom: 64,
     readAnswers,
     setup: () => setUp(session, names),
     close: () => session.close(),
   }
 }
 
-/** `i:answer;` for each, i from 1. */
+/** `i:answer;` for each, i from 1; or `*:answer` for all. */
 function readAnswers(text: string, count: number): (string | null)[] {
+  if (text.startsWith('*:')) return new Array<string>(count).fill(text.slice(2))
   const answers = Array.from({ length: count }, (): string | null => null)
   for (const part of text.split(';')) {
     const colon = part.indexOf(':')

@@ -4,7 +4,7 @@ import { UsageError } from '../../../contract/errors.ts'
 
 export interface Names {
   readonly prefix: string
-  /** Puts the names into a script: @name. */
+  /** Puts the names into a script: @name, except @hf_name, which is a variable of the session. */
   render(sql: string): string
 }
 
@@ -15,5 +15,5 @@ export function makeNames(prefix: string): Names {
       `prefix must be 1 to 30 letters, digits and underscores, not beginning with a digit, given ${shown(prefix)}`,
     )
   }
-  return { prefix, render: (sql) => sql.replace(/@(\w+)/g, (_, name: string) => `\`${prefix}_${name}\``) }
+  return { prefix, render: (sql) => sql.replace(/@(?!hf_)(\w+)/g, (_, name: string) => `\`${prefix}_${name}\``) }
 }

@@ -24,6 +24,7 @@ export function postgresDialect({ session, names, timeoutMs, hears, poll }: Post
     name: 'postgres',
     queries,
     wakeups: new PostgresWakeups({ session, queries, inbox, channel: names.channel, hears, timeoutMs, poll }),
+    halvesFrom: 16,
     readAnswers: (answer) => answer.split(';'),
     setup: () => setUp(session, names),
     close: () => session.close(),

@@ -25,7 +25,7 @@ import type { PostgresSession } from './session.ts'
  * stay where they are: processes that have not been replaced yet go on with them. Tables may only change in ways that
  * they can live with.
  */
-export const SCHEMA_VERSION = 5
+export const SCHEMA_VERSION = 6
 
 const FUNCTIONS = [STEP, ENTER, LEAVE, JOINED, TOUCH, SEVERAL, REWEIGH, BREAK, SWAP, TAKE, SWEEP, WATCH]
 

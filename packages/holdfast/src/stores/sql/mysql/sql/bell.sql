@@ -1,8 +1,8 @@
--- ear_v4(line, id, span) -> token: granted. `0`: look, it is gone or broken. NULL: still waiting after `span` microseconds.
---   Waits on the server: for the lock named after the place in front (join_v4), which its session lets go when it leaves or dies.
+-- ear_v5(line, id, span) -> token: granted. `0`: look, it is gone or broken. NULL: still waiting after `span` microseconds.
+--   Waits on the server: for the lock named after the place in front (join_v5), which its session lets go when it leaves or dies.
 --   The lock is a doorbell and no more: what is answered is read from the rows. Nothing is inserted ahead of a place, and places in
 --   front only go, so a place with nobody in front is granted.
-CREATE PROCEDURE @ear_v4(p_line VARBINARY(512), p_id BINARY(16), p_span BIGINT)
+CREATE PROCEDURE @ear_v5(p_line VARBINARY(512), p_id BINARY(16), p_span BIGINT)
 SQL SECURITY INVOKER
 BEGIN
   DECLARE v_until BIGINT DEFAULT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) + p_span;

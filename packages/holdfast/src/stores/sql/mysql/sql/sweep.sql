@@ -1,6 +1,6 @@
--- sweep_v4(idle, max) -> how many rows went. Removes lines that nobody has entered for `idle`, and cells and rate limits that have lapsed;
+-- sweep_v5(idle, max) -> how many rows went. Removes lines that nobody has entered for `idle`, and cells and rate limits that have lapsed;
 --   the floor keeps every later token above theirs. Rows that somebody works with are left alone.
-CREATE PROCEDURE @sweep_v4(p_idle BIGINT, p_max INT)
+CREATE PROCEDURE @sweep_v5(p_idle BIGINT, p_max INT)
 SQL SECURITY INVOKER
 BEGIN
   DECLARE v_now BIGINT;
@@ -33,8 +33,8 @@ BEGIN
       SELECT last INTO v_last FROM @line WHERE name = v_line AND last < v_now - p_idle AND dead_until <= v_now
         AND (solo_id IS NULL OR solo_lapse <= v_now - p_idle) FOR UPDATE SKIP LOCKED;
       IF v_last IS NULL THEN ITERATE walk; END IF;
-      CALL @spill_v4(v_line);
-      CALL @tidy_v4(v_line, v_now);
+      CALL @spill_v5(v_line);
+      CALL @tidy_v5(v_line, v_now);
       SELECT places, last INTO v_places, v_last FROM @line WHERE name = v_line FOR UPDATE;
       IF v_places = 0 THEN
         DELETE FROM @dead WHERE line = v_line;

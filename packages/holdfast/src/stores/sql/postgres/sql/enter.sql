@@ -1,6 +1,6 @@
--- enter_v5(line, id, weight, capacity, ttl, data, inbox, wait) -> `token,ahead,recheck,wanted`
+-- enter_v6(line, id, weight, capacity, ttl, data, inbox, wait) -> `token,ahead,recheck,wanted`
 --   NULL: no room (and not to wait), or a dead id.  `capacity n`: the line is in use with that capacity.
-CREATE OR REPLACE FUNCTION @enter_v5(
+CREATE OR REPLACE FUNCTION @enter_v6(
   p_line bytea, p_id uuid, p_weight bigint, p_capacity bigint, p_ttl bigint, p_data text, p_inbox text, p_wait boolean
 ) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -18,7 +18,7 @@ BEGIN
   IF FOUND THEN RETURN v_token || ',0,-1,0'; END IF;
 
   LOOP
-    l := @lock_v5(p_line);
+    l := @lock_v6(p_line);
     EXIT WHEN l.name IS NOT NULL;
     -- A new line, or one that was swept: the floor is read in a later snapshot than the wait for the sweep.
     INSERT INTO @line (name, capacity, last, solo_id, solo_weight, solo_ttl, solo_lapse, solo_at, solo_data, solo_inbox)
@@ -34,28 +34,28 @@ BEGIN
     RETURN NULL;
   END IF;
 
-  l := @spill_v5(l);
+  l := @spill_v6(l);
   v_due := l.lapses_from <= v_now;
-  l := @tidy_v5(l, v_now, false);
+  l := @tidy_v6(l, v_now, false);
   IF l.places > 0 THEN
     SELECT token, ttl, broken INTO p FROM @place WHERE id = p_id AND line = p_line;
     IF FOUND THEN
-      PERFORM @save_v5(l);
+      PERFORM @save_v6(l);
       IF p.broken THEN RETURN NULL; END IF;
       UPDATE @place SET lapse = v_now + ttl WHERE line = p_line AND token = p.token;
-      RETURN @stand_v5(l, p.token, v_now);
+      RETURN @stand_v6(l, p.token, v_now);
     END IF;
   END IF;
   IF l.dead_until > v_now AND EXISTS (SELECT FROM @dead WHERE line = p_line AND id = p_id AND until > v_now) THEN
-    PERFORM @save_v5(l);
+    PERFORM @save_v6(l);
     RETURN NULL;
   END IF;
   IF l.places > 0 AND l.capacity <> p_capacity THEN
-    PERFORM @save_v5(l);
+    PERFORM @save_v6(l);
     RETURN 'capacity ' || l.capacity;
   END IF;
   IF NOT p_wait AND l.weight + p_weight > p_capacity THEN
-    PERFORM @save_v5(l);
+    PERFORM @save_v6(l);
     RETURN NULL;
   END IF;
 
@@ -70,8 +70,8 @@ BEGIN
     l.solo_at := v_now;
     l.solo_data := p_data;
     l.solo_inbox := p_inbox;
-    PERFORM @save_v5(l);
-    PERFORM @tell_v5(l, v_now);
+    PERFORM @save_v6(l);
+    PERFORM @tell_v6(l, v_now);
     RETURN l.last || ',0,-1,0';
   END IF;
   INSERT INTO @place (line, token, id, weight, ttl, lapse, at, data, inbox, granted)
@@ -84,10 +84,10 @@ BEGIN
   v_token := l.weight;
   l.places := l.places + 1;
   l.weight := l.weight + p_weight;
-  PERFORM @tell_v5(l, v_now);
+  PERFORM @tell_v6(l, v_now);
   p_ttl := least(l.lapses_from, v_now + p_ttl);
   v_now := l.lapses_from - v_now;
   l.lapses_from := p_ttl;
-  PERFORM @save_v5(l);
+  PERFORM @save_v6(l);
   RETURN l.last || ',' || v_token || ',' || v_now || ',0';
 END $$;

@@ -1,7 +1,7 @@
--- leave_v5(line, id, ttl, after) -> NULL.  after > 0: the place stays that long, and is not renewed.
+-- leave_v6(line, id, ttl, after) -> NULL.  after > 0: the place stays that long, and is not renewed.
 -- A place that was broken stays, and weighs until it lapses: its holder was told, but what it was doing may still go on.
 -- An id nobody knows is dead from now on, for one ttl: its own enter may still be under way.
-CREATE OR REPLACE FUNCTION @leave_v5(p_line bytea, p_id uuid, p_ttl bigint, p_after bigint)
+CREATE OR REPLACE FUNCTION @leave_v6(p_line bytea, p_id uuid, p_ttl bigint, p_after bigint)
 RETURNS text LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   l @line;
@@ -17,12 +17,12 @@ BEGIN
   END IF;
 
   LOOP
-    l := @lock_v5(p_line);
+    l := @lock_v6(p_line);
     EXIT WHEN l.name IS NOT NULL;
     INSERT INTO @line (name, capacity, last) SELECT p_line, 1, m.floor FROM @meta m ON CONFLICT DO NOTHING;
   END LOOP;
   v_now := (date_part('epoch', clock_timestamp()) * 1000000)::bigint;
-  l := @spill_v5(l);
+  l := @spill_v6(l);
   IF p_after = 0 THEN
     DELETE FROM @place WHERE id = p_id AND line = p_line AND NOT broken RETURNING weight INTO v_weight;
     IF FOUND THEN
@@ -43,8 +43,8 @@ BEGIN
     ON CONFLICT (line, id) DO UPDATE SET until = excluded.until;
     l.dead_until := greatest(l.dead_until, v_now + p_ttl);
   END IF;
-  l := @tidy_v5(l, v_now, v_removed);
-  PERFORM @save_v5(l);
-  PERFORM @tell_v5(l, v_now);
+  l := @tidy_v6(l, v_now, v_removed);
+  PERFORM @save_v6(l);
+  PERFORM @tell_v6(l, v_now);
   RETURN NULL;
 END $$;

@@ -1,4 +1,4 @@
--- Tables of the PostgreSQL store, version 5.
+-- Tables of the PostgreSQL store, version 6.
 -- @name stands for the object of that name under the configured schema and prefix.
 -- All times and spans are whole microseconds; times since 1970 by clock_timestamp(). Tokens come from the same clock.
 

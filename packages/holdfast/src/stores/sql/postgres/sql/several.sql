@@ -1,8 +1,8 @@
--- enter_all_v5(batch, inbox) -> what enter answers for each, in the order given.
+-- enter_all_v6(batch, inbox) -> what enter answers for each, in the order given.
 --   NULL: not all have room, and nothing was done. {`capacity n`, i}: the i-th line is in use with that capacity.
 --   batch: JSON array of [line, id, weight, capacity, ttl, data], line in hex. They are entered in the order of their names: two
 --   of these can't wait for each other in a circle.
-CREATE OR REPLACE FUNCTION @enter_all_v5(p_batch text, p_inbox text) RETURNS text[] LANGUAGE plpgsql VOLATILE AS $$
+CREATE OR REPLACE FUNCTION @enter_all_v6(p_batch text, p_inbox text) RETURNS text[] LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   r record;
   v_answer text;
@@ -14,7 +14,7 @@ BEGIN
     FROM json_array_elements(p_batch::json) WITH ORDINALITY u(e, i)
     ORDER BY 1, i
   LOOP
-    v_answer := @enter_v5(r.line, r.id, r.weight, r.capacity, r.ttl, r.data, p_inbox, false);
+    v_answer := @enter_v6(r.line, r.id, r.weight, r.capacity, r.ttl, r.data, p_inbox, false);
     IF v_answer LIKE 'capacity %' THEN
       v_out := ARRAY[v_answer, r.i::text];
       RAISE EXCEPTION 'another capacity' USING ERRCODE = 'HF002';
@@ -31,8 +31,8 @@ EXCEPTION WHEN SQLSTATE 'HF002' THEN
   RETURN v_out;
 END $$;
 
--- rename_v5(line, id, new, ttl, data, inbox) -> `token,ahead,recheck,wanted`, the place renewed; NULL: it has lapsed, or is another's.
-CREATE OR REPLACE FUNCTION @rename_v5(p_line bytea, p_id uuid, p_new uuid, p_ttl bigint, p_data text, p_inbox text)
+-- rename_v6(line, id, new, ttl, data, inbox) -> `token,ahead,recheck,wanted`, the place renewed; NULL: it has lapsed, or is another's.
+CREATE OR REPLACE FUNCTION @rename_v6(p_line bytea, p_id uuid, p_new uuid, p_ttl bigint, p_data text, p_inbox text)
 RETURNS text LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   l @line;
@@ -40,11 +40,11 @@ DECLARE
   v_now bigint;
   v_answer text;
 BEGIN
-  l := @lock_v5(p_line);
+  l := @lock_v6(p_line);
   IF l.name IS NULL THEN RETURN NULL; END IF;
   v_now := (date_part('epoch', clock_timestamp()) * 1000000)::bigint;
-  l := @spill_v5(l);
-  l := @tidy_v5(l, v_now, false);
+  l := @spill_v6(l);
+  l := @tidy_v6(l, v_now, false);
   SELECT token, id INTO p FROM @place WHERE line = p_line AND id IN (p_id, p_new) AND NOT broken;
   IF FOUND THEN
     UPDATE @place SET id = p_new, ttl = p_ttl, lapse = v_now + p_ttl, data = p_data, inbox = p_inbox
@@ -56,9 +56,9 @@ BEGIN
       ON CONFLICT (line, id) DO UPDATE SET until = excluded.until;
       l.dead_until := greatest(l.dead_until, v_now + p_ttl);
     END IF;
-    v_answer := @stand_v5(l, p.token, v_now);
+    v_answer := @stand_v6(l, p.token, v_now);
   END IF;
-  PERFORM @save_v5(l);
-  PERFORM @tell_v5(l, v_now);
+  PERFORM @save_v6(l);
+  PERFORM @tell_v6(l, v_now);
   RETURN v_answer;
 END $$;

@@ -1,12 +1,12 @@
 -- The parts of which the steps on a line are made. Each is called with the line's row locked, save now and lock themselves.
 
-CREATE OR REPLACE FUNCTION @now_v5() RETURNS bigint LANGUAGE sql VOLATILE AS
+CREATE OR REPLACE FUNCTION @now_v6() RETURNS bigint LANGUAGE sql VOLATILE AS
 $$ SELECT (date_part('epoch', clock_timestamp()) * 1000000)::bigint $$;
 
 -- Locks the line's row and returns it; all NULL if there is none.
 -- What follows counts in later statements, whose snapshots are taken after the wait for the lock. With one snapshot for all
 -- of them, B would count what A had not yet committed when B began to wait: two holders. Hence the refusal.
-CREATE OR REPLACE FUNCTION @lock_v5(p_line bytea) RETURNS @line LANGUAGE plpgsql VOLATILE AS $$
+CREATE OR REPLACE FUNCTION @lock_v6(p_line bytea) RETURNS @line LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   l @line;
 BEGIN
@@ -18,7 +18,7 @@ BEGIN
 END $$;
 
 -- Writes the line's row. Not in SQL, which would be planned anew at every call: that took six times as long as the update.
-CREATE OR REPLACE FUNCTION @save_v5(l @line) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+CREATE OR REPLACE FUNCTION @save_v6(l @line) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
   UPDATE @line SET capacity = l.capacity, last = l.last, places = l.places, weight = l.weight,
     lapses_from = l.lapses_from, dead_until = l.dead_until, watched_until = l.watched_until,
@@ -29,13 +29,13 @@ BEGIN
 END $$;
 
 -- What the place with this token need not count of a raised one: it was granted before that became heavier.
-CREATE OR REPLACE FUNCTION @spared_v5(l @line, p_token bigint) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$
+CREATE OR REPLACE FUNCTION @spared_v6(l @line, p_token bigint) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
   RETURN CASE WHEN p_token BETWEEN l.raised AND l.raised_beside THEN l.raised_extra ELSE 0 END;
 END $$;
 
 -- Moves the place that stood alone into a row of its own. The caller saves the line.
-CREATE OR REPLACE FUNCTION @spill_v5(l @line) RETURNS @line LANGUAGE plpgsql VOLATILE AS $$
+CREATE OR REPLACE FUNCTION @spill_v6(l @line) RETURNS @line LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
   IF l.solo_id IS NULL THEN RETURN l; END IF;
   INSERT INTO @place (line, token, id, weight, ttl, lapse, at, data, inbox, granted)
@@ -52,7 +52,7 @@ END $$;
 -- Deletes the lapsed, then tells those that have become granted, if anybody was removed (here or by the caller).
 -- A place has lapsed only once it is deleted, and it is deleted and renewed under the same lock: whoever judges by reading
 -- alone could ignore a place whose renewal commits a moment later.
-CREATE OR REPLACE FUNCTION @tidy_v5(l @line, p_now bigint, p_removed boolean) RETURNS @line LANGUAGE plpgsql VOLATILE AS $$
+CREATE OR REPLACE FUNCTION @tidy_v6(l @line, p_now bigint, p_removed boolean) RETURNS @line LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   p record;
   v_used bigint := 0;
@@ -73,7 +73,7 @@ BEGIN
   IF p_removed AND l.places > 0 THEN
     FOR p IN SELECT token, id, weight, inbox, granted FROM @place WHERE line = l.name ORDER BY token LOOP
       v_used := v_used + p.weight;
-      EXIT WHEN v_used - @spared_v5(l, p.token) > l.capacity;
+      EXIT WHEN v_used - @spared_v6(l, p.token) > l.capacity;
       -- The raised one waits for all that were granted beside it.
       CONTINUE WHEN p.token = l.raised
         AND EXISTS (SELECT FROM @place WHERE line = l.name AND token <= l.raised_beside AND token <> l.raised);
@@ -89,7 +89,7 @@ BEGIN
 END $$;
 
 -- Tells the observers of the line, if it has any, that it has changed.
-CREATE OR REPLACE FUNCTION @tell_v5(l @line, p_now bigint) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+CREATE OR REPLACE FUNCTION @tell_v6(l @line, p_now bigint) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
   IF l.watched_until > p_now THEN
     PERFORM pg_notify(@channel, encode(l.name, 'hex'));
@@ -97,10 +97,10 @@ BEGIN
 END $$;
 
 -- Where a place stands, as `token,ahead,recheck,wanted`. A raised one has all in front that were granted beside it, wherever they stand.
-CREATE OR REPLACE FUNCTION @stand_v5(l @line, p_token bigint, p_now bigint) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
+CREATE OR REPLACE FUNCTION @stand_v6(l @line, p_token bigint, p_now bigint) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   v_till bigint := CASE WHEN p_token = l.raised THEN l.raised_beside ELSE p_token END;
-  v_spared bigint := CASE WHEN p_token = l.raised THEN 0 ELSE @spared_v5(l, p_token) END;
+  v_spared bigint := CASE WHEN p_token = l.raised THEN 0 ELSE @spared_v6(l, p_token) END;
   v_ahead bigint;
   v_lapse bigint;
   v_wanted bigint;

@@ -1,6 +1,6 @@
--- swap_v5(key, write, version, next, ttl, nonce) -> {version, value, nonce}, decimal and text; version 0 is absent.
+-- swap_v6(key, write, version, next, ttl, nonce) -> {version, value, nonce}, decimal and text; version 0 is absent.
 --   write false only reads. next NULL removes. ttl 0 lives for ever.
-CREATE OR REPLACE FUNCTION @swap_v5(p_key bytea, p_write boolean, p_version bigint, p_next text, p_ttl bigint, p_nonce text)
+CREATE OR REPLACE FUNCTION @swap_v6(p_key bytea, p_write boolean, p_version bigint, p_next text, p_ttl bigint, p_nonce text)
 RETURNS text[] LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   c @cell;

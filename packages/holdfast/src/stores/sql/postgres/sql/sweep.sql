@@ -1,6 +1,6 @@
--- sweep_v5(idle, max) -> how many rows went. Removes lines that nobody has entered for `idle`, and cells and rate limits that have lapsed;
+-- sweep_v6(idle, max) -> how many rows went. Removes lines that nobody has entered for `idle`, and cells and rate limits that have lapsed;
 --   the floor keeps every later token above theirs. Rows that somebody works with are left alone.
-CREATE OR REPLACE FUNCTION @sweep_v5(p_idle bigint, p_max integer) RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
+CREATE OR REPLACE FUNCTION @sweep_v6(p_idle bigint, p_max integer) RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   l @line;
   v_now bigint := (date_part('epoch', clock_timestamp()) * 1000000)::bigint;
@@ -18,10 +18,10 @@ BEGIN
       AND (solo_id IS NULL OR solo_lapse <= v_now - p_idle) AND (places = 0 OR lapses_from <= v_now - p_idle)
     LIMIT p_max FOR UPDATE SKIP LOCKED
   LOOP
-    l := @spill_v5(l);
-    l := @tidy_v5(l, v_now, false);
+    l := @spill_v6(l);
+    l := @tidy_v6(l, v_now, false);
     IF l.places > 0 THEN
-      PERFORM @save_v5(l);
+      PERFORM @save_v6(l);
       CONTINUE;
     END IF;
     DELETE FROM @dead WHERE line = l.name;

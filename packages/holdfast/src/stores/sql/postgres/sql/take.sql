@@ -1,6 +1,6 @@
--- take_v5(key, cost, burst, unit, drain, shut_after, shut) -> `taken,level,retry,shut`: contract/bucket.ts, whole numbers throughout.
+-- take_v6(key, cost, burst, unit, drain, shut_after, shut) -> `taken,level,retry,shut`: contract/bucket.ts, whole numbers throughout.
 --   shut in microseconds; retry, too.
-CREATE OR REPLACE FUNCTION @take_v5(
+CREATE OR REPLACE FUNCTION @take_v6(
   p_key bytea, p_cost bigint, p_burst bigint, p_unit bigint, p_drain bigint, p_shut_after bigint, p_shut bigint
 ) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
 DECLARE

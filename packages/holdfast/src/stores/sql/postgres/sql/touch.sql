@@ -1,6 +1,6 @@
--- touch_v5(lines, ids) -> for each, `token,ahead,recheck,wanted`, or NULL: gone for good.
+-- touch_v6(lines, ids) -> for each, `token,ahead,recheck,wanted`, or NULL: gone for good.
 --   lines: hex of each name, ids: hex; both joined by commas, in one order.
-CREATE OR REPLACE FUNCTION @touch_v5(p_lines text, p_ids text) RETURNS text[] LANGUAGE plpgsql VOLATILE AS $$
+CREATE OR REPLACE FUNCTION @touch_v6(p_lines text, p_ids text) RETURNS text[] LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   l @line;
   r record;
@@ -35,9 +35,9 @@ BEGIN
 
   FOR l IN SELECT * FROM @line WHERE name = ANY (v_lines) AND places > 0 LOOP
     IF l.lapses_from <= v_now OR l.raised IS NOT NULL THEN
-      l := @tidy_v5(l, v_now, false);
-      PERFORM @save_v5(l);
-      PERFORM @tell_v5(l, v_now);
+      l := @tidy_v6(l, v_now, false);
+      PERFORM @save_v6(l);
+      PERFORM @tell_v6(l, v_now);
     END IF;
     UPDATE @place SET lapse = v_now + ttl WHERE line = l.name AND id = ANY (v_ids) AND NOT broken;
     v_granted := '{}';
