@@ -28,10 +28,10 @@ export class ScriptBatch {
   readonly #transport: Transport
   readonly #mayRepeat: boolean
   readonly #end = (): void => {
-    this.flush()
     this.#isBusy = this.#count > 1
     this.#count = 0
     this.#most = MOST_FIRST
+    this.flush()
   }
   /** The calls of this turn; whether the turn before had more than one. */
   #count = 0
@@ -53,11 +53,9 @@ export class ScriptBatch {
    * arguments.
    */
   run(script: Script, shared: readonly Argument[], keys: readonly string[], own: Argument | null): Promise<unknown> {
-    if (!this.#transport.joins) return this.#alone(script, shared, keys, own)
-    if (++this.#count === 1) {
-      process.nextTick(this.#end)
-      if (!this.#isBusy) return this.#alone(script, shared, keys, own)
-    }
+    const isFirst = ++this.#count === 1
+    if (isFirst) process.nextTick(this.#end)
+    if ((isFirst && !this.#isBusy) || !this.#transport.joins) return this.#alone(script, shared, keys, own)
     return new Promise((resolve, reject) => {
       // Calls leave in the order in which they were made.
       if (this.#script !== script || this.#shared !== shared) {
