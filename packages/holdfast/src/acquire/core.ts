@@ -14,7 +14,7 @@ import type { Spec } from './spec.ts'
 import { Waits } from '../hold/waits.ts'
 
 /** How many idle queues are kept, because most locks are used again soon. */
-const IDLE_QUEUES_MAX = 1_024
+const IDLE_QUEUES_MAX = 128
 
 let instances = 0
 

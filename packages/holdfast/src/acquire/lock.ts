@@ -101,6 +101,8 @@ export class LineLock implements Lock {
   }
 
   acquire(options?: LineOptions): Promise<Held> {
+    // Who waits for ever gets a handle or an error: nothing is to be made of the answer.
+    if (options === undefined) return this.#ask(this.spec, PATIENT) as Promise<Handle>
     return this.#acquire(options, false)
   }
 

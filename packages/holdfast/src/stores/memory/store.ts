@@ -23,7 +23,7 @@ export interface StoreListener {
   changed(line: string): void
 }
 
-const IDLE_LINES_MAX = 1_024
+const IDLE_LINES_MAX = 128
 
 export class MemoryStore {
   readonly cells: Cells = new Cells(() => ++this.#counter)

@@ -1,7 +1,8 @@
 /**
  * Joins calls of one turn of the event loop that differ in nothing but their line: one run of the script serves all of
  * them. To begin a script and to end it costs the server as much as the script's own work, and the client likewise.
- * The first of a turn goes alone and at once: most turns have no second, and the server works on it meanwhile.
+ * The first of a turn waits for the others if the turn before had any: turns of busy callers follow on one another. If
+ * not, the first goes alone and at once: most turns have no second, and the server works on it meanwhile.
  */
 import { StoreError } from '../../contract/errors.ts'
 import { replyOf } from './errors.ts'
@@ -14,7 +15,7 @@ import type { Script } from '../../clients/redis/script.ts'
  * works on them while the rest are made.
  */
 const MOST = 32
-const MOST_FIRST = 7
+const MOST_FIRST = 8
 
 interface Call {
   readonly keys: readonly string[]
@@ -27,11 +28,14 @@ export class ScriptBatch {
   readonly #transport: Transport
   readonly #mayRepeat: boolean
   readonly #end = (): void => {
-    this.#begun = false
+    this.#isBusy = this.#count > 1
+    this.#count = 0
     this.#most = MOST_FIRST
     this.flush()
   }
-  #begun = false
+  /** The calls of this turn; whether the turn before had more than one. */
+  #count = 0
+  #isBusy = false
   #most = MOST_FIRST
   #script: Script | null = null
   #shared: readonly Argument[] = []
@@ -49,11 +53,9 @@ export class ScriptBatch {
    * arguments.
    */
   run(script: Script, shared: readonly Argument[], keys: readonly string[], own: Argument | null): Promise<unknown> {
-    if (!this.#begun || !this.#transport.joins) {
-      if (!this.#begun) process.nextTick(this.#end)
-      this.#begun = true
-      return this.#alone(script, shared, keys, own)
-    }
+    const isFirst = ++this.#count === 1
+    if (isFirst) process.nextTick(this.#end)
+    if ((isFirst && !this.#isBusy) || !this.#transport.joins) return this.#alone(script, shared, keys, own)
     return new Promise((resolve, reject) => {
       // Calls leave in the order in which they were made.
       if (this.#script !== script || this.#shared !== shared) {

@@ -120,6 +120,23 @@ describe.each(Object.keys(CLIENTS))('over %s', (kind) => {
     expect(await Promise.all(right.map((entry) => driver.enter({ ...entry, id: idOf(99) }, false)))).not.toContain(null)
   })
 
+  test('behind a turn of several all of a turn are one command, and a lone call is sent as ever', async () => {
+    const { driver } = opened
+    const turn = ['p', 'q', 'r', 's'].map((line, i) => entryOf(line, i + 30))
+    const counts: number[] = []
+    const counted = async (calls: () => Promise<unknown>[]): Promise<void> => {
+      const before = await scriptsRun()
+      await Promise.all(calls())
+      counts.push((await scriptsRun()) - before)
+    }
+    await counted(() => [driver.enter(entryOf('lone', 34), true)])
+    await counted(() => turn.map((entry) => driver.enter(entry, true)))
+    await counted(() => turn.map((entry) => driver.leave(entry)))
+    await counted(() => [driver.leave(entryOf('lone', 34))])
+    await counted(() => turn.map((entry, i) => driver.enter({ ...entry, id: idOf(i + 35) }, true)))
+    expect(counts).toEqual([1, 2, 1, 1, 2])
+  })
+
   test('within a turn nothing overtakes: who leaves first is gone for who tries next', async () => {
     const { driver } = opened
     const [first, next, other] = [entryOf('order', 20), entryOf('order', 21), entryOf('elsewhere', 22)]
