@@ -222,7 +222,7 @@ export class Channel {
     }
     if (grant.readOnly)
       return link.end(new StoreError(`${link.server}: the server is cut off from its quorum (read-only)`))
-    if (this.#session === null) this.#session = new Session(grant, this.#connectSentAt)
+    if (this.#session === null) this.#session = new Session(grant, this.#options.sessionTimeoutMs, this.#connectSentAt)
     else if (this.#session.id === grant.sessionId) this.#session.moved(grant)
     else return link.end(new MalformedReplyError(`${link.server}: the server granted another session than asked for`))
     // The server asked the leader before it took the session over.
@@ -376,6 +376,9 @@ export class Channel {
     this.#dropLink()
     this.#due.clear()
     this.#session = null
+    // Servers refuse whoever has seen more than they have. A number from the future, out of a damaged answer or from
+    // before the servers lost their data, would keep this client out for ever.
+    this.#lastZxid = 0n
     // Taken before anybody is told: what a listener asks for from here on belongs to the next session.
     const calls = [...this.#calls.takeSent(), ...this.#calls.takeUnsent()]
     const told = this.#watches.loseAll()

@@ -54,7 +54,7 @@ export class ZooKeeperClient {
     return this.#channel.session
   }
 
-  /** The latest transaction seen: no server that is behind it is accepted, also by a new session. */
+  /** The latest transaction that this session has seen: no server that is behind it is accepted. */
   get lastZxid(): bigint {
     return this.#channel.lastZxid
   }
