@@ -282,9 +282,7 @@ export class PlaceSession {
     // Deleted by hand, or the session under which it was made is not the one that answered: not a hold.
     if (look === null || session === null || session.id !== standing.sessionId) {
       this.#end(standing, 'lapsed')
-      // Or the answer that told its name, or the session's, was wrong, and the node stands, kept alive by the session:
-      // what has its id goes, whatever it is called.
-      if (standing.turn === 0) standing.path = ''
+      // Or the answer that told its name, or the session's, was wrong, and the node stands, kept alive by the session.
       this.#cleanup.reap(standing)
       return null
     }
