@@ -116,6 +116,12 @@ inline hear(c, s) {
   :: code == GONE -> client[c].gone = client[c].gone | bit_of(s)
   :: else
   fi;
+#if defined(FIRST_HOLDS) && ROUNDS == 1
+  /* Of its one question only the votes count; with too few that can still come, it will never hold. */
+  client[c].waits = 0;
+  client[c].gone = 0;
+  over = (size(client[c].votes) + counted_by(c) - size(client[c].done) < quorum_of(c));
+#endif
   code = 0;
   number = 0
 }
@@ -206,6 +212,9 @@ inline fail(c) {
     if
     :: size(client[c].gone) > counted_by(c) - quorum_of(c) -> start_leaving(c)
     :: else ->
+#ifdef FIRST_HOLDS
+      over = (client[c].asked >= ROUNDS);
+#endif
       client[c].stands = (size(client[c].votes | client[c].waits) >= quorum_of(c));
       client[c].phase = WAITING;
       client[c].largest = 0;
@@ -217,6 +226,9 @@ inline fail(c) {
 }
 
 inline start_leaving(c) {
+#ifdef FIRST_HOLDS
+  over = 1;
+#endif
   clear_answers(c);
   client[c].holds = 0;
   client[c].valid = 0;
@@ -253,7 +265,7 @@ inline pick_rivalled(c) {
   fi
 }
 
-proctype Member(byte c) {
+proctype Member(byte c) UNTIL_OVER {
   do
   :: atomic {
       client[c].phase == IDLE -> learn(c);

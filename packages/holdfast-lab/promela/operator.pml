@@ -38,7 +38,7 @@ inline restart(s, copy_) {
   printf("@restart %d copy %d\n", s, copy_)
 }
 
-proctype Restarts() {
+proctype Restarts() UNTIL_OVER {
 end:
   do
   :: d_step { may_restart(0) -> restart(0, COPY) }
@@ -57,7 +57,11 @@ end:
 #if ADDS + REPLACES > 0
 #define here(s) (server[s].epoch == decided)
 #define votes_now(s) (here(s) && server[s].silent == 0)
+#ifdef FLAW_HASTY
+#define is_settled(s) here(s)
+#else
 #define is_settled(s) (here(s) && server[s].settled == TTL)
+#endif
 /* A server of before the latest change that knows of it. */
 #define has_moved(s) (here(s) && !server[s].fresh)
 #if SERVERS > 3
@@ -117,7 +121,7 @@ inline decide() {
   printf("@decided epoch %d\n", decided)
 }
 
-proctype Operator() {
+proctype Operator() UNTIL_OVER {
 end:
   do
   :: d_step { is_wanted && may_decide -> decide() }

@@ -33,7 +33,7 @@ inline tick() {
 }
 
 #if TICKS > 0
-proctype Clock() {
+proctype Clock() UNTIL_OVER {
 end:
   do
 #ifdef CALM

@@ -154,6 +154,17 @@ byte crashes;
 byte restarts;
 byte ticks;
 
+/*
+ * FIRST_HOLDS: a run ends as soon as one client can hold no more (it leaves, or its last question has failed). Two hold
+ * at once before that or never, where each client has one id: so nothing is lost, if only exclusion is judged.
+ */
+#ifdef FIRST_HOLDS
+bit over;
+#define UNTIL_OVER provided (!over)
+#else
+#define UNTIL_OVER
+#endif
+
 /* Scratch: 0 between two steps. */
 byte at, number;
 byte a, b, m, n, code, quiet, chosen, who;

@@ -69,10 +69,20 @@ function fit({ entry: one }: Grant, { entry: other }: Grant): boolean {
  * Which holder looked first and then overwrote something newer? The late one; or the newer one, which looked before the
  * late effect came and writes after it.
  */
-function kindOf(seen: readonly Call[], late: Call, before: Call): HarmKind {
-  const at = seen.indexOf(late)
-  const looked = seen.slice(0, seen.indexOf(before)).some(({ actor }) => actor === late.actor)
-  const changed = seen.slice(0, at).some((call) => isNewer(call, late) && call.kind === 'effect')
-  const overwrites = seen.slice(at).some(({ actor, kind }) => actor === before.actor && kind === 'effect')
+function kindOf(all: readonly Call[], late: Call, before: Call): HarmKind {
+  const at = all.indexOf(late)
+  // What was seen of another object of the resource is not written over: a mail that comes late overwrites no stock.
+  const isAbout = (call: Call): boolean => objectOf(call) === objectOf(late)
+  const earlier = all.slice(0, at).filter(isAbout)
+  const looked = all.slice(0, all.indexOf(before)).some((call) => isAbout(call) && call.actor === late.actor)
+  const changed = earlier.some((call) => isNewer(call, late) && call.kind === 'effect')
+  const seen = earlier.some(({ actor }) => actor === before.actor)
+  const later = all.slice(at).filter(isAbout)
+  const overwrites = seen && later.some(({ actor, kind }) => actor === before.actor && kind === 'effect')
   return (looked && changed) || overwrites ? 'lost-update' : 'late-effect'
+}
+
+/** `orders` of `orders.find`; '' for the resource itself. */
+function objectOf({ method }: Call): string {
+  return method.slice(0, Math.max(0, method.lastIndexOf('.')))
 }

@@ -10,6 +10,7 @@ import { type Played, play, type Stop } from './play.ts'
 import { failureOf, type Rehearsal, RehearsalError } from './report.ts'
 
 const SCHEDULES_MAX = 2_000
+const ALL_PAUSES = ['await', 'call'] as const
 /** A call of the first holder that leaves now arrives before that of the second. */
 const JUST_BEFORE_MS = 1.5
 
@@ -62,7 +63,7 @@ class Survey<T extends object> {
   }
 
   async run(): Promise<Rehearsal> {
-    const { pauses = ['await', 'call'], rival } = this.#options
+    const { pauses = ALL_PAUSES, rival } = this.#options
     const alone = await this.#play(null)
     this.#alone = alone
     checkAlone(alone, 'the function')
@@ -116,6 +117,7 @@ class Survey<T extends object> {
       calls: this.#alone?.calls.sent.length ?? 0,
       met: this.#met,
       isWhole: this.#schedules < this.#max,
+      pauses: this.#options.pauses ?? ALL_PAUSES,
       failure: played === null || harm === null ? null : failureOf(played, harm),
     }
   }

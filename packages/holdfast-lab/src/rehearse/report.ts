@@ -34,6 +34,8 @@ export interface Rehearsal {
   readonly calls: number
   /** True: all possible schedules were run, up to the failure. */
   readonly isWhole: boolean
+  /** Where pauses were tried. */
+  readonly pauses: readonly ('await' | 'call')[]
   /** The first schedule that does harm; null: none does. */
   readonly failure: Failure | null
 }
@@ -94,8 +96,8 @@ function adviceOf(missing: Missing, { call }: Harm, { stopped }: Played): string
       return `Call ${effect} inside lock.using(…). If ${call?.method ?? 'it'} only looks, name it in "reads".`
     case 'assertHeld':
       return (
-        `held.assertHeld() is missing between the await at ${pausedAt} and ${effect}. It throws after a pause. ` +
-        'Only a guard also refuses what was sent before the pause.'
+        `held.assertHeld() is missing between the await at ${pausedAt} and ${effect}, or its error was caught there. ` +
+        'It throws after a pause. Only a guard also refuses what was sent before the pause.'
       )
     case 'guard':
       return (
@@ -115,14 +117,21 @@ const WIDTH = 110
 
 /** For a terminal, and for the message of the error. */
 export function textReport(rehearsal: Rehearsal, width: number = WIDTH): string {
-  const { failure, schedules, met, awaits, calls, isWhole } = rehearsal
+  const { failure, schedules, met, awaits, calls, isWhole, pauses } = rehearsal
   const tried = `${schedules} schedules, ${met} with a second holder; ${awaits} awaits, ${calls} calls of the resource`
   if (failure === null) {
     const part = isWhole ? '' : '; there are more: raise schedulesMax'
-    return `✓ survives a pause at every await and every call (${tried}${part})`
+    return `✓ survives a pause ${survivedOf(pauses)} (${tried}${part})`
   }
   const drawn = draw(failure.timeline, width - 2).map((line) => (line === '' ? '' : `  ${line}`))
   return [`✗ ${failure.happened}`, '', ...drawn, '', `→ ${failure.advice}`, `(${tried}) ${LEGEND}`].join('\n')
+}
+
+/** No more than was tried. */
+function survivedOf(pauses: Rehearsal['pauses']): string {
+  if (!pauses.includes('call'))
+    return 'at every await; not tried: a pause while a call is under way, where only a guard helps'
+  return pauses.includes('await') ? 'at every await and every call' : 'at every call; not tried: a pause at an await'
 }
 
 /** One page with the timelines drawn. */

@@ -161,6 +161,20 @@ export const DEEP: readonly Configuration[] = [
     isLarge: true,
   },
   {
+    name: 'grown-first',
+    about: 'three servers become five, one by one, until the first of the clients can hold no more; leases of one tick',
+    defines: { ...EXCLUSION, ...GROWN, FIRST_HOLDS: true, ROUNDS: 1, TTL: 1, TICKS: 1 },
+    expected: 'none',
+    isLarge: true,
+  },
+  {
+    name: 'grown-hasty',
+    about: 'three servers become five, the second change waits for nothing, and new servers vote at once',
+    defines: { ...EXCLUSION, ...GROWN, FIRST_HOLDS: true, FLAW_HASTY: true, FLAW_LOUD: true, ROUNDS: 1, TTL: 1 },
+    expected: 'exclusion',
+    isLarge: true,
+  },
+  {
     name: 'grown',
     about: 'three servers become five, one by one',
     defines: { ...EXCLUSION, ...GROWN, ROUNDS: 1, TICKS: 2 },

@@ -2,7 +2,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LockLostError, StaleTokenError, UsageError } from 'holdfast'
 import { expect, test } from 'vitest'
-import { htmlReport, rehearse, type RehearseOptions, RehearsalError, type Scene, survey } from 'holdfast-lab/rehearse'
+import {
+  htmlReport,
+  rehearse,
+  type RehearseOptions,
+  RehearsalError,
+  type Scene,
+  survey,
+  textReport,
+} from 'holdfast-lab/rehearse'
 
 /** A stock that checks tokens where they are given. */
 class Stock {
@@ -181,4 +189,53 @@ test('what can show nothing is refused', async () => {
 test('schedules are counted, and no more are run than asked for', async () => {
   const rehearsal = await rehearse(guarded, { ...given, schedulesMax: 4 })
   expect(rehearsal).toMatchObject({ schedules: 4, isWhole: false })
+})
+
+test('a report claims no more than was tried', async () => {
+  const awaits = textReport(await survey(asserted, { ...given, pauses: ['await'] }))
+  expect(awaits).toMatch(/^✓ survives a pause at every await; not tried: .* only a guard helps/)
+  expect(awaits).not.toContain('every call')
+  const calls = textReport(await survey(guarded, { ...given, pauses: ['call'] }))
+  expect(calls).toMatch(/^✓ survives a pause at every call; not tried: a pause at an await/)
+  expect(textReport(await survey(guarded, given))).toContain('at every await and every call')
+})
+
+test('an assertHeld() whose error is caught is none, and the advice says so', async () => {
+  const deaf: Act = ({ hf, resource }) =>
+    hf.mutex('stock').using(async (held) => {
+      const left = await resource.count()
+      try {
+        held.assertHeld()
+      } catch {
+        // Goes on all the same.
+      }
+      await resource.put(left - 1)
+    })
+  const { failure } = await survey(deaf, given)
+  expect(failure?.advice).toMatch(/assertHeld\(\) is missing .*, or its error was caught there/)
+})
+
+test('a guard on one of two resources: what goes to the other is named', async () => {
+  const shop = (): { stock: Stock; mails: { sent: number; send(): void } } => ({
+    stock: new Stock(),
+    mails: {
+      sent: 0,
+      send() {
+        this.sent++
+      },
+    },
+  })
+  const { failure } = await survey<ReturnType<typeof shop>>(
+    ({ hf, resource }) =>
+      hf.mutex('stock').using(async (held) => {
+        const left = await resource.stock.count(held.token)
+        held.assertHeld()
+        await resource.stock.put(left - 1, held.token)
+        held.assertHeld()
+        await resource.mails.send()
+      }),
+    { resource: shop, reads: ['stock.count'] },
+  )
+  expect(failure).toMatchObject({ kind: 'late-effect', missing: 'guard' })
+  expect(failure?.happened).toContain('mails.send()')
 })

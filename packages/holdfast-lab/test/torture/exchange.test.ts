@@ -1,6 +1,6 @@
 /**
  * What is exported can be read by others: each format is read back by a reader of its own, and judged as Porcupine,
- * Knossos and Elle would. Those three were not run on it.
+ * Knossos and Elle would. What was run of those three: docs/explain/torture.md.
  */
 import { describe, expect, test } from 'vitest'
 import { makeTrial } from '../../src/torture/checker/trial.ts'

@@ -223,7 +223,7 @@ export class Channel {
     }
     if (grant.readOnly)
       return link.end(new StoreError(`${link.server}: the server is cut off from its quorum (read-only)`))
-    if (this.#session === null) this.#session = new Session(grant, this.#connectSentAt)
+    if (this.#session === null) this.#session = new Session(grant, this.#options.sessionTimeoutMs, this.#connectSentAt)
     else if (this.#session.id === grant.sessionId) this.#session.moved(grant)
     else return link.end(new MalformedReplyError(`${link.server}: the server granted another session than asked for`))
     // The server asked the leader before it took the session over.
@@ -377,6 +377,9 @@ export class Channel {
     this.#dropLink()
     this.#due.clear()
     this.#session = null
+    // A server refuses a client that has seen a later transaction than the server has. A damaged answer, or servers that
+    // lost their data, leave a number from the future here, and that number would keep this client out for ever.
+    this.#lastZxid = 0n
     // Take the calls before telling anybody: what a listener asks for from here on belongs to the next session.
     const calls = [...this.#calls.takeSent(), ...this.#calls.takeUnsent()]
     const told = this.#watches.loseAll()

@@ -55,7 +55,7 @@ export class ZooKeeperClient {
     return this.#channel.session
   }
 
-  /** The latest transaction seen: a server that is behind it is not accepted, not even by a new session. */
+  /** The latest transaction that this session has seen: no server that is behind it is accepted. */
   get lastZxid(): bigint {
     return this.#channel.lastZxid
   }

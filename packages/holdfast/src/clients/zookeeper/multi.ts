@@ -5,7 +5,16 @@ import { ZooKeeperError } from './errors.ts'
 import { type JuteReader, type JuteWriter, MalformedReplyError } from './jute.ts'
 import { Proof } from './proof.ts'
 import { Op } from './protocol.ts'
-import { begin, type CreateOptions, createOp, isSequential, NO_DATA, type Request, writeCreate } from './requests.ts'
+import {
+  begin,
+  type CreateOptions,
+  createOp,
+  isSequential,
+  NO_DATA,
+  readMade,
+  type Request,
+  writeCreate,
+} from './requests.ts'
 import { readStat, type Stat } from './stat.ts'
 
 /** One operation of a multi. `version` defaults to any. */
@@ -52,14 +61,14 @@ function writeOp(writer: JuteWriter, chroot: Chroot, op: MultiOp): void {
   }
 }
 
-function readResult(reader: JuteReader, chroot: Chroot, type: number): MultiResult {
+function readResult(reader: JuteReader, chroot: Chroot, type: number, op: MultiOp | undefined): MultiResult {
   switch (type) {
     case Op.create:
-      return { path: chroot.relative(reader.ustring()) }
+      return { path: readMadeOf(reader, chroot, op) }
     case Op.create2:
     case Op.createContainer:
     case Op.createTtl:
-      return { path: chroot.relative(reader.ustring()), stat: readStat(reader) }
+      return { path: readMadeOf(reader, chroot, op), stat: readStat(reader) }
     case Op.setData:
       return { stat: readStat(reader) }
     case Op.delete:
@@ -68,6 +77,11 @@ function readResult(reader: JuteReader, chroot: Chroot, type: number): MultiResu
     default:
       throw new MalformedReplyError(`a ZooKeeper multi was answered with a result of type ${type}`)
   }
+}
+
+function readMadeOf(reader: JuteReader, chroot: Chroot, op: MultiOp | undefined): string {
+  if (op?.op === 'create') return readMade(reader, chroot, op.path, op.mode)
+  throw new MalformedReplyError('a ZooKeeper multi was answered with a node that nobody asked for')
 }
 
 /** Reads all results, or the error of the operation that undid them: the frame is read to its end either way. */
@@ -80,7 +94,7 @@ function readResults(reader: JuteReader, chroot: Chroot, ops: readonly MultiOp[]
     reader.int()
     if (done) return failure ?? results
     if (type !== Op.error) {
-      results.push(readResult(reader, chroot, type))
+      results.push(readResult(reader, chroot, type, ops[index]))
       continue
     }
     const errno = reader.int()

@@ -3,7 +3,7 @@ import { UsageError } from '../../contract/errors.ts'
 import { type Acl, openAcl } from './acl.ts'
 import type { Chroot } from './chroot.ts'
 import type { ZooKeeperError } from './errors.ts'
-import { type JuteReader, JuteWriter } from './jute.ts'
+import { type JuteReader, JuteWriter, MalformedReplyError } from './jute.ts'
 import type { Identity } from './options.ts'
 import { Op, Xid, XID_OFFSET } from './protocol.ts'
 import { Proof, type ProofLevel } from './proof.ts'
@@ -121,9 +121,24 @@ function createFrame(chroot: Chroot, at: string, data: Uint8Array, options: Crea
   return writer.take()
 }
 
+const SEQUENCE = /^-?\d{10,}$/
+
+/**
+ * The path of the new node, as the caller names it. A path that the caller did not ask for counts as no answer, and
+ * the owner looks for the node. Otherwise the owner would keep the wrong path, and nobody would remove the right node.
+ */
+export function readMade(reader: JuteReader, chroot: Chroot, at: string, mode: CreateMode | undefined): string {
+  const made = chroot.relative(reader.ustring())
+  const isMine = isSequential(mode) ? made.startsWith(at) && SEQUENCE.test(made.slice(at.length)) : made === at
+  if (isMine) return made
+  throw new MalformedReplyError(`ZooKeeper made ${JSON.stringify(made)}, asked for was ${JSON.stringify(at)}`)
+}
+
 export function create(chroot: Chroot, at: string, data: Uint8Array, options: CreateOptions): Request<string> {
   // Container and ttl nodes answer with a Stat behind the path; a caller of `create` does not want it.
-  return plain('create', at, createFrame(chroot, at, data, options, false), (reply) => chroot.relative(reply.ustring()))
+  return plain('create', at, createFrame(chroot, at, data, options, false), (reply) =>
+    readMade(reply, chroot, at, options.mode),
+  )
 }
 
 export function create2(
@@ -133,7 +148,7 @@ export function create2(
   options: CreateOptions,
 ): Request<{ path: string; stat: Stat }> {
   return plain('create', at, createFrame(chroot, at, data, options, true), (reply) => ({
-    path: chroot.relative(reply.ustring()),
+    path: readMade(reply, chroot, at, options.mode),
     stat: readStat(reply),
   }))
 }

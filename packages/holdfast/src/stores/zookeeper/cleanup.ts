@@ -61,13 +61,10 @@ export class Cleanup {
       await standing.weighing
       await this.#reweighing.lower(standing)
     }
-    const path = standing.path === '' ? (await this.find(standing))?.path : standing.path
-    if (path === undefined) return
-    try {
-      await (standing.path === '' ? this.#client.delete(path) : this.#handover.leave(standing))
-    } catch (error) {
-      if (!isZooKeeperError(error, 'NoNode')) throw error
-    }
+    if (standing.path !== '' && (await isThere(this.#handover.leave(standing)))) return
+    // It has gone, or the answer that told its name was wrong: what has the id goes, whatever it is called.
+    const found = await this.find(standing)
+    if (found !== null) await isThere(this.#client.delete(found.path))
   }
 
   /** Removes it in the background, again and again until a server has confirmed it. */
@@ -90,5 +87,16 @@ export class Cleanup {
     }
     this.#busy.delete(standing)
     this.#gone(standing)
+  }
+}
+
+/** Whether the node that is to be removed was there. */
+async function isThere(removed: Promise<void>): Promise<boolean> {
+  try {
+    await removed
+    return true
+  } catch (error) {
+    if (!isZooKeeperError(error, 'NoNode')) throw error
+    return false
   }
 }

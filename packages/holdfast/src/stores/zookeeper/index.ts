@@ -68,7 +68,7 @@ async function grantedMs(client: ZooKeeperClient, timeoutMs: number): Promise<nu
   try {
     let granted = 0
     client.onState((state) => {
-      if (state === 'connected') granted = client.session?.negotiatedMs ?? 0
+      if (state === 'connected') granted = client.session?.grantedMs ?? 0
     })
     await client.connect({ timeoutMs })
     // The answer comes after the answers to the identities, so a wrong identity is reported now.

@@ -282,7 +282,8 @@ export class PlaceSession {
     // Somebody deleted the node, or another session answered than the one that made it: this is no hold.
     if (look === null || session === null || session.id !== standing.sessionId) {
       this.#end(standing, 'lapsed')
-      if (standing.turn > 0) this.#cleanup.reap(standing)
+      // Or the answer that told its name, or the session's, was wrong, and the node stands, kept alive by the session.
+      this.#cleanup.reap(standing)
       return null
     }
     // Nobody asked for a whole lease: it has lapsed, even if the timer that says so is late.

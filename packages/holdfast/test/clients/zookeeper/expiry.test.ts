@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'vitest'
 import type { ClientState, ZooKeeperClient } from '../../../src/clients/zookeeper/index.ts'
 import { Op } from '../../../src/clients/zookeeper/protocol.ts'
 import { blockFor } from '../../blocked.ts'
-import { answer, clientOf, closeClients, event, failure, grant, Peer, reached, stat } from './peer.ts'
+import { answer, clientOf, closeClients, event, failure, grant, Peer, type PeerLink, reached, stat } from './peer.ts'
 
 afterEach(closeClients)
 
@@ -228,3 +228,40 @@ test('listeners hear changes in order, also those that a listener brings about',
   await back
   expect(seen).toEqual(['connecting', 'connected', 'disconnected', 'expired', 'connecting', 'connected'])
 })
+
+/** What a server does: it cuts whoever has seen more than it has. Settles with the link that it takes. */
+async function takenBy(peer: Peer, lastZxid: bigint): Promise<PeerLink> {
+  for (;;) {
+    const link = await peer.link()
+    const hello = await link.hello()
+    if (hello.lastZxid <= lastZxid && hello.sessionId === 0n) return link
+    link.cut()
+  }
+}
+
+test.each([
+  ['with a session time of its own', 900],
+  ['with one of 24 days', 2 ** 31 - 1],
+])(
+  'a transaction number from the future %s goes with the session, and keeps nobody out for ever',
+  async (_, timeoutMs) => {
+    await using peer = await Peer.listen()
+    let aheadMs = 0
+    const client = clientOf([peer], { renew: true, sessionTimeoutMs: 1_000, now: () => performance.now() + aheadMs })
+    const looked = client.sync('/')
+    const link = await peer.session({ timeoutMs })
+    link.send(answer((await link.request()).xid, { zxid: 2n ** 62n, body: (writer) => writer.ustring('/') }))
+    await looked
+    // Over after 10 s at most, whatever was granted. Until then no server would have taken it on.
+    const expired = reached(client, 'expired')
+    aheadMs = 10_000
+    await expired
+    const again = client.sync('/')
+    const next = await takenBy(peer, 5n)
+    next.send(grant({ sessionId: 2n }))
+    const { xid } = await next.request()
+    next.send(answer(xid, { zxid: 5n, body: (writer) => writer.ustring('/') }))
+    expect(await again).toBe('/')
+    expect([client.session?.id, client.lastZxid]).toEqual([2n, 5n])
+  },
+)

@@ -88,6 +88,7 @@ test.each([
   ['a reply with a wrong xid', (xid: number) => answer(xid + 1)],
   ['a reply to nothing', () => answer(-4)],
   ['a reply shorter than its header', () => Buffer.from([0, 0, 0, 2, 0, 0])],
+  ['a reply that names another node', (xid: number) => answer(xid, { body: (writer) => writer.ustring('/b') })],
   ['a reply whose body is cut short', (xid: number) => answer(xid, { body: (writer) => writer.int(40) })],
   ['an oversize frame', () => Buffer.from([0x00, 0x50, 0, 0, 1])],
   ['something that is not ZooKeeper', () => Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n')],
