@@ -154,7 +154,7 @@ export class Removal {
     this.#wakeups.push({ process, id, token: null })
   }
 
-  /** Lets a process know that somebody waits behind it: it may keep the line for no other reason than that nobody does. */
+  /** Lets a process know that somebody waits behind it: perhaps it keeps the line only because nobody does. */
   tellWanted(process: number, line: string): void {
     this.#wakeups.push({ process, line })
   }
