@@ -1,8 +1,8 @@
 /**
  * `node bench/final.js [--quick] [--only N,N]`: measures all that docs/explain/performance.md shows, one part after the
  * other, and makes the page anew. Needs `node scripts/build.js` and `npm ci --prefix bench`. With --quick it measures
- * little, for a look; --only names parts by their number, and leaves the others as they are. Each says how long it took.
- * Three are bounded by their own limits rather than by the work: 9 by 10 minutes, 11 and 12 by four rows of four sizes,
+ * little, for a look; --only names parts by their number, and leaves the others as they are. Each part says how long it
+ * took. Three end by a limit, however slow the machine is: 9 after 10 minutes, 11 and 12 after four rows of four sizes,
  * each with its `--cell` to fill and at most 30 s beyond.
  */
 import { spawn } from 'node:child_process'

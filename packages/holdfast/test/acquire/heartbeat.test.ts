@@ -1,7 +1,9 @@
 /** One heartbeat for all places of a process. */
 import { expect, test } from 'vitest'
+import type { Handle } from '../../src/hold/handle.ts'
+import type { Lease } from '../../src/acquire/lease.ts'
 import { memory } from '../../src/stores/memory/index.ts'
-import { holdfast } from '../../src/index.ts'
+import { type Held, holdfast, StoreUnreachableError } from '../../src/index.ts'
 import { ManualRuntime } from '../manual-runtime.ts'
 
 test('100 000 holds cost no timer of their own and renew in as few calls as there are batches', async () => {
@@ -25,6 +27,48 @@ test('100 000 holds cost no timer of their own and renew in as few calls as ther
   expect(holds.every((held) => held.state === 'held')).toBe(true)
   await hf.close()
 })
+
+test('holds outlive a short silence of the store, and to ask for them again costs no search through all', async () => {
+  const runtime = new ManualRuntime()
+  const driver = memory({ runtime })
+  const touch = driver.touch.bind(driver)
+  const [groups, size] = [8, 500]
+  let failures = groups
+  driver.touch = (entries) => {
+    if (failures-- > 0) return Promise.reject(new StoreUnreachableError('no answer'))
+    return touch(entries)
+  }
+  const hf = await holdfast(driver, { runtime, ttlMs: 30_000 })
+  const holds: Held[] = []
+  let reads = 0
+  for (let i = 0; i < groups; i++) {
+    const some = Array.from({ length: size }, (_, k) => hf.mutex(`line ${i} ${k}`).acquire())
+    for (const held of await Promise.all(some)) {
+      holds.push(held)
+      countReads((held as Handle).hold.lease, () => void reads++)
+    }
+    runtime.sleep(1)
+  }
+  await runtime.pass(25_000)
+  expect(failures).toBeLessThan(0)
+  // Searched for from the end, each is compared with half of the others: with a million that took minutes.
+  expect(reads / holds.length).toBeLessThan(100)
+  await runtime.pass(10_000)
+  expect(holds.filter((held) => held.state !== 'held')).toEqual([])
+  await hf.close()
+})
+
+/** What orders the leases, and how often it is looked at. */
+function countReads(lease: Lease, read: () => void): void {
+  let sinceMs = lease.sinceMonoMs
+  Object.defineProperty(lease, 'sinceMonoMs', {
+    get: () => {
+      read()
+      return sinceMs
+    },
+    set: (ms: number) => (sinceMs = ms),
+  })
+}
 
 test('leases of different lengths are each renewed in their own time, and lost in their own time', async () => {
   const runtime = new ManualRuntime()

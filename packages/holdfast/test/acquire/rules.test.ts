@@ -337,8 +337,7 @@ describe('3.16 hand-over inside the process', () => {
       expect(await held.release()).toBe(true)
     }
     expect(tokens.every((token, i) => i === 0 || token > (tokens[i - 1] as bigint))).toBe(true)
-    const places = new Set(tokens.map((token) => token / 1024n))
-    expect(places.size).toBe(2)
+    expect(new Set(tokens.map((token) => token / 1024n)).size).toBe(2)
     answer()
     await hf.close()
   })
