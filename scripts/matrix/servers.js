@@ -33,6 +33,22 @@ export const SERVERS = [
   { store: 'mysql', server: 'MySQL', get: mysql('sid') },
 ]
 
+/**
+ * Servers that Holdfast refuses, or the doctor warns of, by the names of the testbed: the matrix does not run them.
+ *
+ * @param {Cache} cache
+ * @returns {Promise<{ readonly redis: GivenServer, readonly zookeeper: GivenServer }>}
+ */
+export async function olderServers(cache) {
+  const programs = ['usr/bin/redis-server', 'usr/bin/redis-cli']
+  // One root for all: what takes longest is asking which packages there are.
+  const packages = ['redis-server', 'libzookeeper-java', 'libslf4j-java']
+  const root = await fromDebian(cache, { suite: 'bullseye', packages, programs })
+  const [server = '', cli = ''] = programs.map((program) => join(root, program))
+  const redis = { version: await askVersion(server), paths: { 'redis-server': server, 'redis-cli': cli } }
+  return { redis, zookeeper: await zookeeperIn(root, ['slf4j-api', 'zookeeper']) }
+}
+
 async function installed() {
   return null
 }
@@ -82,21 +98,23 @@ const BEFORE_ZOOKEEPER = [
   ...['netty-buffer', 'netty-common', 'netty-handler', 'netty-transport', 'netty-transport-native-epoll'],
 ]
 
-/** Java itself is this machine's. @param {string} suite */
+/** @param {string} suite */
 function zookeeper(suite) {
   /** @param {Cache} cache */
   return async (cache) => {
     const root = await fromDebian(cache, { suite, packages: ['libzookeeper-java', 'libslf4j-java'] })
-    const jars = join(root, 'usr/share/java')
-    const named = (await readdir(jars)).find((name) => /^zookeeper-\d/.test(name)) ?? ''
-    const java = (await runProgram('which', ['java'])).trim()
-    const archive = (/** @type {string} */ name) => join(jars, `${name}.jar`)
-    const archives = {
-      'zookeeper.jar': [...BEFORE_ZOOKEEPER, 'zookeeper'].map(archive).join(':'),
-      'slf4j-simple.jar': archive('slf4j-simple'),
-    }
-    return { version: versionIn(named), paths: { java, ...archives } }
+    return zookeeperIn(root, [...BEFORE_ZOOKEEPER, 'zookeeper'])
   }
+}
+
+/** Java itself is this machine's. @param {string} root @param {readonly string[]} classPath names of archives */
+async function zookeeperIn(root, classPath) {
+  const jars = join(root, 'usr/share/java')
+  const named = (await readdir(jars)).find((name) => /^zookeeper-\d/.test(name)) ?? ''
+  const java = (await runProgram('which', ['java'])).trim()
+  const archive = (/** @type {string} */ name) => join(jars, `${name}.jar`)
+  const archives = { 'zookeeper.jar': classPath.map(archive).join(':'), 'slf4j-simple.jar': archive('slf4j-simple') }
+  return { version: versionIn(named), paths: { java, ...archives } }
 }
 
 /** @param {string} suite */
