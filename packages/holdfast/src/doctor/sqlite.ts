@@ -77,7 +77,7 @@ function fuseKind(folder: string): string {
   }
 }
 
-/** A line: `83 27 0:41 / /mnt/far rw,nosuid - fuse.sshfs far:/data rw`. Of two mounts of one place the later is seen. */
+/** A line: `83 27 0:41 / /mnt/far rw - fuse.sshfs far:/data rw`. Of two mounts of one place the later is seen. */
 function kindIn(mounts: string, folder: string): string {
   let [longest, kind] = ['', 'fuse']
   for (const line of mounts.split('\n')) {

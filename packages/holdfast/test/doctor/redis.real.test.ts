@@ -53,13 +53,13 @@ test('a replica takes no locks; a primary with replicas may forget, unless locks
   expect(await ills(replica.url)).toMatchObject({ 'redis.role': 'danger', lock: 'danger' })
   expect(await ills(primary.url)).toMatchObject({ 'redis.replicas': 'warning' })
   // It stands still, so it is behind by all that the doctor has written.
-  process.kill(replica.pid, 'SIGSTOP')
+  replica.pause()
   try {
     await redisAsk(primary.port, '', ['SET', 'large', 'x'.repeat(5_000)])
     const told = (await findingsOf(primary.url)).find(({ check }) => check === 'redis.replicas')
     expect(Number(/up to (\d+) bytes behind/.exec(told?.found ?? '')?.[1])).toBeGreaterThan(5_000)
   } finally {
-    process.kill(replica.pid, 'SIGCONT')
+    replica.resume()
   }
   expect(await ills(`${primary.url}?replicas=1`)).toMatchObject({ 'redis.replicas': 'note' })
 })
@@ -149,6 +149,7 @@ test('Redlock: one server twice, replicas of each other, one host, an even numbe
   expect(marker).toBeUndefined()
 
   const [a, b, c] = sound.servers
+  expect(await ills(`redlock://127.0.0.1:${a?.port}`)).toMatchObject({ 'redlock.number': 'warning' })
   const twice = `redlock://127.0.0.1:${a?.port},localhost:${a?.port},127.0.0.1:${b?.port},127.0.0.1:${c?.port}`
   expect(await ills(twice)).toMatchObject({ 'redlock.same': 'danger', 'redlock.number': 'note' })
 
