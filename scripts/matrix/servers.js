@@ -33,22 +33,6 @@ export const SERVERS = [
   { store: 'mysql', server: 'MySQL', get: mysql('sid') },
 ]
 
-/**
- * Servers that Holdfast refuses, or the doctor warns of, by the names of the testbed: the matrix does not run them.
- *
- * @param {Cache} cache
- * @returns {Promise<{ readonly redis: GivenServer, readonly zookeeper: GivenServer }>}
- */
-export async function olderServers(cache) {
-  const programs = ['usr/bin/redis-server', 'usr/bin/redis-cli']
-  // One root for all: what takes longest is asking which packages there are.
-  const packages = ['redis-server', 'libzookeeper-java', 'libslf4j-java']
-  const root = await fromDebian(cache, { suite: 'bullseye', packages, programs })
-  const [server = '', cli = ''] = programs.map((program) => join(root, program))
-  const redis = { version: await askVersion(server), paths: { 'redis-server': server, 'redis-cli': cli } }
-  return { redis, zookeeper: await zookeeperIn(root, ['slf4j-api', 'zookeeper']) }
-}
-
 async function installed() {
   return null
 }
@@ -108,7 +92,7 @@ function zookeeper(suite) {
 }
 
 /** Java itself is this machine's. @param {string} root @param {readonly string[]} classPath names of archives */
-async function zookeeperIn(root, classPath) {
+export async function zookeeperIn(root, classPath) {
   const jars = join(root, 'usr/share/java')
   const named = (await readdir(jars)).find((name) => /^zookeeper-\d/.test(name)) ?? ''
   const java = (await runProgram('which', ['java'])).trim()
@@ -143,7 +127,7 @@ function mysql(suite) {
 }
 
 /** @param {string} program @param {string[]} args */
-async function askVersion(program, ...args) {
+export async function askVersion(program, ...args) {
   const said = await runProgram(program, [...args, '--version'])
   // Some begin with their own path, in which a suite or a version may stand.
   return versionIn(said.replaceAll(/\S*\//g, ''))

@@ -63,7 +63,7 @@ export interface FailedEvent extends GoneEvent {
 
 /** The store answered one heartbeat, or did not. */
 export interface RenewedEvent extends EventSource {
-  /** The locks whose leases were renewed in this one request. */
+  /** The locks whose leases were renewed in this one request; if it failed, those that it was for. */
   readonly locks: readonly string[]
   /** How long the store took to answer. */
   readonly durationMs: number

@@ -2,15 +2,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { requireServers, skipped } from '../../../holdfast-lab/src/testbed/require.ts'
 import { type Testbed, testbed } from '../../../holdfast-lab/src/testbed/testbed.ts'
-import { Cache } from '../../../../scripts/matrix/cache.js'
-import { olderServers } from '../../../../scripts/matrix/servers.js'
+import { olderServers } from '../../../../scripts/matrix/older.js'
 import { findingsOf, ills } from './found.ts'
 
 let bed: Testbed
 
 beforeAll(async () => {
   await requireServers(['redis', 'zookeeper'])
-  bed = await testbed(await olderServers(new Cache()))
+  bed = await testbed(await olderServers())
 }, 300_000)
 afterAll(() => bed?.close())
 
