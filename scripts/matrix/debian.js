@@ -3,9 +3,9 @@
  * script of a package is run, and root is not needed. A program is started by the loader of its own suite, so that it
  * finds its own libc.
  */
-import { chmod, mkdir, readdir, realpath, rm, writeFile } from 'node:fs/promises'
-import { readFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { chmod, link, mkdir, readdir, realpath, rm, writeFile } from 'node:fs/promises'
+import { basename, dirname, join, relative } from 'node:path'
 import { runProgram } from './run-program.js'
 
 /** Where this machine gets its own release from: other suites stand beside it. */
@@ -75,25 +75,36 @@ export function fromDebian(cache, { suite, packages, programs = [] }) {
  * @param {string} program
  */
 async function startByOwnLoader(root, program) {
-  const [triplet] = (await readdir(join(root, 'usr/lib'))).filter((name) => /^\w+-linux-gnu\w*$/.test(name))
-  const libraries = `usr/lib/${triplet}`
-  const loader = (await readdir(join(root, libraries))).find((name) => /^ld-.*\.so\.\d+$/.test(name))
+  const { loader, libraries } = loaderIn(root)
   const path = join(root, program)
+  const name = basename(program)
   const target = await realpath(path)
-  const real = target === path ? `${path}.real` : target
-  if (real !== target) await runProgram('mv', [path, real])
-  await rm(path, { force: true })
-  const up = program
-    .split('/')
-    .slice(1)
-    .map(() => '..')
-    .join('/')
-  const from = real.slice((await realpath(root)).length + 1)
+  // The loader of an older suite can't be told a name: so the program gets this one, in a folder of its own.
+  const folder = join(dirname(path), 'by-loader')
+  await mkdir(folder, { recursive: true })
+  const real = join(folder, name)
+  await link(target, real)
+  await rm(path)
+  const up = relative(dirname(program), '.')
   const script = `#!/bin/sh
 root=$(cd "$(dirname "$(readlink -f "$0")")/${up}" && pwd)
-exec "$root/${libraries}/${loader}" --argv0 ${basename(program)} \\
-  --library-path "$root/${libraries}" "$root/${from}" "$@"
+exec "$root/${loader}" --library-path "${libraries.map((at) => `$root/${at}`).join(':')}" \\
+  "$root/${relative(root, real)}" "$@"
 `
   await writeFile(path, script)
   await chmod(path, 0o755)
+}
+
+/**
+ * In older suites the libc lies beside usr, not in it.
+ *
+ * @param {string} root
+ */
+function loaderIn(root) {
+  const [triplet] = readdirSync(join(root, 'usr/lib')).filter((name) => /^\w+-linux-gnu\w*$/.test(name))
+  const libraries = [`usr/lib/${triplet}`, `lib/${triplet}`].filter((at) => existsSync(join(root, at)))
+  const files = libraries.flatMap((at) => readdirSync(join(root, at)).map((name) => `${at}/${name}`))
+  const loader = files.find((file) => /\/ld-.*\.so\.\d+$/.test(file))
+  if (loader === undefined) throw new Error(`there is no loader in ${root}`)
+  return { loader, libraries }
 }

@@ -82,21 +82,23 @@ const BEFORE_ZOOKEEPER = [
   ...['netty-buffer', 'netty-common', 'netty-handler', 'netty-transport', 'netty-transport-native-epoll'],
 ]
 
-/** Java itself is this machine's. @param {string} suite */
+/** @param {string} suite */
 function zookeeper(suite) {
   /** @param {Cache} cache */
   return async (cache) => {
     const root = await fromDebian(cache, { suite, packages: ['libzookeeper-java', 'libslf4j-java'] })
-    const jars = join(root, 'usr/share/java')
-    const named = (await readdir(jars)).find((name) => /^zookeeper-\d/.test(name)) ?? ''
-    const java = (await runProgram('which', ['java'])).trim()
-    const archive = (/** @type {string} */ name) => join(jars, `${name}.jar`)
-    const archives = {
-      'zookeeper.jar': [...BEFORE_ZOOKEEPER, 'zookeeper'].map(archive).join(':'),
-      'slf4j-simple.jar': archive('slf4j-simple'),
-    }
-    return { version: versionIn(named), paths: { java, ...archives } }
+    return zookeeperIn(root, [...BEFORE_ZOOKEEPER, 'zookeeper'])
   }
+}
+
+/** Java itself is this machine's. @param {string} root @param {readonly string[]} classPath names of archives */
+export async function zookeeperIn(root, classPath) {
+  const jars = join(root, 'usr/share/java')
+  const named = (await readdir(jars)).find((name) => /^zookeeper-\d/.test(name)) ?? ''
+  const java = (await runProgram('which', ['java'])).trim()
+  const archive = (/** @type {string} */ name) => join(jars, `${name}.jar`)
+  const archives = { 'zookeeper.jar': classPath.map(archive).join(':'), 'slf4j-simple.jar': archive('slf4j-simple') }
+  return { version: versionIn(named), paths: { java, ...archives } }
 }
 
 /** @param {string} suite */
@@ -125,7 +127,7 @@ function mysql(suite) {
 }
 
 /** @param {string} program @param {string[]} args */
-async function askVersion(program, ...args) {
+export async function askVersion(program, ...args) {
   const said = await runProgram(program, [...args, '--version'])
   // Some begin with their own path, in which a suite or a version may stand.
   return versionIn(said.replaceAll(/\S*\//g, ''))

@@ -17,6 +17,8 @@ export type ToolKind =
   | 'systemd'
   | 'browser'
   | 'spin'
+  | 'mounts'
+  | 'nfs'
 
 export type Kind = ServerKind | ToolKind
 
@@ -71,6 +73,10 @@ const TOOLS: Readonly<Record<ToolKind, Needs>> = {
   systemd: { programs: ['systemd-analyze'], packages: ['systemd'] },
   // The model checker: it writes a verifier in C, which the compiler builds.
   spin: { programs: ['spin'], packages: ['spin'] },
+  // File systems of FUSE: one that reaches for another machine, and one that does not.
+  mounts: { programs: ['sshfs', 'bindfs'], packages: ['sshfs', 'bindfs', 'openssh-sftp-server'] },
+  // A kernel that runs as a program: few machines that run tests have a kernel with NFS.
+  nfs: { programs: ['linux.uml', 'modprobe', 'ip'], packages: ['user-mode-linux', 'kmod', 'iproute2'] },
 }
 
 /** All kinds of servers, in the order in which they are started. */

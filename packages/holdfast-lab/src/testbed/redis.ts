@@ -29,7 +29,7 @@ export async function redisServer(bed: Bed, o: RedisOptions = {}, role = 'redis'
   const password = o.requirepass ?? ''
   const file = join(dir, 'redis.conf')
   // A file and not arguments: Sentinel rewrites a node's configuration, and a restart must come back in its last role.
-  await writeFile(file, redisConf(port, join(dir, 'data'), o), { mode: 0o600 })
+  await writeFile(file, redisConf(port, join(dir, 'data'), o, found.version), { mode: 0o600 })
   const scheme = o.tls === undefined ? 'redis' : 'rediss'
   const login = password === '' ? '' : `default:${encodeURIComponent(password)}@`
   return bed.add({
@@ -52,7 +52,7 @@ export async function startRedlock(bed: Bed, count: number, o: RedisOptions = {}
   return { url: `redlock://${user}${addresses(servers)}`, servers }
 }
 
-function redisConf(port: number, data: string, o: RedisOptions): string {
+function redisConf(port: number, data: string, o: RedisOptions, version: string): string {
   const appendonly = o.appendonly ?? 'no'
   const password =
     o.requirepass === undefined ? {} : { requirepass: quoted(o.requirepass), masterauth: quoted(o.requirepass) }
@@ -66,7 +66,8 @@ function redisConf(port: number, data: string, o: RedisOptions): string {
     // The default waits 5 s for more replicas before it sends any of them its data.
     'repl-diskless-sync-delay': 0,
     'repl-ping-replica-period': 1,
-    'enable-debug-command': 'local',
+    // Before version 7 it was always allowed, and the directive unknown.
+    ...(Number.parseInt(version, 10) < 7 ? {} : { 'enable-debug-command': 'local' }),
     ...(o.replicaof === undefined ? {} : { replicaof: `${o.replicaof.host ?? '127.0.0.1'} ${o.replicaof.port}` }),
     ...password,
     ...o.config,

@@ -290,14 +290,20 @@ export class Heartbeat {
     )
   }
 
-  #tellRenewed(batch: readonly Lease[], answer: Promise<unknown>): void {
+  #tellRenewed(batch: readonly Lease[], answer: Promise<readonly (Place | null)[]>): void {
     const sentAt = this.#runtime.now()
-    const locks = batch.map(({ line }) => line)
-    const tell = (failure: { readonly error?: unknown }): void =>
+    const tell = (leases: readonly Lease[], failure: { readonly error?: unknown }): void => {
+      const locks = leases.map(({ line }) => line)
       channels.renewed.publish({ ...this.#source, locks, durationMs: this.#runtime.now() - sentAt, ...failure })
+    }
     answer.then(
-      () => tell({}),
-      (error: unknown) => tell({ error }),
+      // A store that answers after a lease has ended here renews it for nobody; nor does it renew a place that is gone.
+      (places) =>
+        tell(
+          batch.filter(({ list }, i) => list !== null && (places[i] ?? null) !== null),
+          {},
+        ),
+      (error: unknown) => tell(batch, { error }),
     )
   }
 

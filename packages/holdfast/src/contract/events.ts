@@ -68,7 +68,7 @@ export interface FailedEvent extends GoneEvent {
 
 /** The store answered one heartbeat, or did not. */
 export interface RenewedEvent extends EventSource {
-  /** The locks whose leases this one request renewed. */
+  /** The locks whose leases this one request renewed; if the request failed, the locks that it was for. */
   readonly locks: readonly string[]
   /** How long the store took to answer. */
   readonly durationMs: number

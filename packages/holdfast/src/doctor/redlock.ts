@@ -92,8 +92,10 @@ function checkIndependence(chart: Chart, seen: readonly Seen[]): void {
 }
 
 function checkNumber(chart: Chart, count: number): void {
-  const found = `${count} servers, of which ${Math.floor(count / 2) + 1} must agree`
-  if (count === 2) {
+  const found = count === 1 ? 'one server, alone' : `${count} servers, of which ${Math.floor(count / 2) + 1} must agree`
+  if (count === 1) {
+    chart.warning('redlock.number', found, 'its loss stops all locks', 'use three or five')
+  } else if (count === 2) {
     chart.warning('redlock.number', found, 'the loss of either stops all locks', 'use three or five')
   } else if (count % 2 === 0) {
     chart.note(

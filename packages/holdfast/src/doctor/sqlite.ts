@@ -1,5 +1,5 @@
 /** SQLite: is the file on a disk of this machine, and do other programs leave it alone? */
-import { existsSync, statfsSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync, statfsSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { StoreUrl } from '../store-url.ts'
 import { defaultPath } from '../stores/sqlite/default-path.ts'
@@ -21,6 +21,9 @@ const NETWORKS: ReadonlyMap<number, string> = new Map([
   [0x7461636f, 'OCFS2'],
 ])
 const FUSE = 0x65735546
+/** Programs of FUSE that reach for another machine, as they are named in the table of mounts. */
+const FUSE_NETWORKS =
+  /^fuse\.(sshfs|rclone|s3fs|gcsfuse|glusterfs|ceph(-fuse)?|juicefs|blobfuse2?|goofys|mfs|seaweedfs|smbnetfs|fuse-nfs)$/
 
 /** The name of a network file system; null: not one that we know. */
 export function networkKind(type: number): string | null {
@@ -57,10 +60,35 @@ function checkFileSystem(chart: Chart, folder: string): void {
   const why =
     'locks of such files are not seen by all machines, or late: the file may be corrupt, and two may hold at once'
   const todo = 'keep the file on a disk of this machine; for several machines use a server'
-  if (network !== null)
-    chart.danger('sqlite.filesystem', `${folder} is on ${network}, a network file system`, why, todo)
-  else if (type === FUSE) chart.warning('sqlite.filesystem', `${folder} is on FUSE, which may be a network`, why, todo)
-  else chart.ok('sqlite.filesystem', `${folder} is not on a network file system that we know (0x${type.toString(16)})`)
+  const fuse = type === FUSE ? fuseKind(folder) : ''
+  if (network !== null || FUSE_NETWORKS.test(fuse)) {
+    chart.danger('sqlite.filesystem', `${folder} is on ${network ?? fuse}, a network file system`, why, todo)
+  } else if (type === FUSE) {
+    chart.warning('sqlite.filesystem', `${folder} is on FUSE (${fuse}), which may be a network`, why, todo)
+  } else chart.ok('sqlite.filesystem', `${folder} is not on a network file system that we know (0x${type.toString(16)})`)
+}
+
+/** The kind of FUSE, for example `fuse.sshfs`; `fuse` where the table of mounts can't be read. */
+function fuseKind(folder: string): string {
+  try {
+    return kindIn(readFileSync('/proc/self/mountinfo', 'utf8'), realpathSync(folder))
+  } catch {
+    return 'fuse'
+  }
+}
+
+/** A line: `83 27 0:41 / /mnt/far rw - fuse.sshfs far:/data rw`. Of two mounts on one folder the later one counts. */
+function kindIn(mounts: string, folder: string): string {
+  let [longest, kind] = ['', 'fuse']
+  for (const line of mounts.split('\n')) {
+    const [left = '', right = ''] = line.split(' - ')
+    const at = (left.split(' ')[4] ?? '').replace(/\\(\d{3})/g, (_, code: string) =>
+      String.fromCharCode(Number.parseInt(code, 8)),
+    )
+    const isAbove = at !== '' && (folder === at || folder.startsWith(at === '/' ? at : `${at}/`))
+    if (isAbove && at.length >= longest.length) [longest, kind] = [at, right.split(' ')[0] ?? 'fuse']
+  }
+  return kind
 }
 
 function checkSync(chart: Chart, folder: string): void {

@@ -31,7 +31,7 @@ export async function checkZookeeper(chart: Chart, url: StoreUrl): Promise<void>
         chart.warning('zookeeper.server', `${where} does not serve`, why, 'start the others, and look into its log')
         continue
       }
-      checkVersion(chart, where, /Zookeeper version: (\S+)/.exec(said)?.[1] ?? '')
+      checkVersion(chart, where, /Zookeeper version: ([^\s,]+)/.exec(said)?.[1] ?? '')
       if (!asked) checkConf(chart, /Mode: (\w+)/.exec(said)?.[1] ?? '', await say(server, 'conf'), url, todo)
       asked = true
     } catch (error) {

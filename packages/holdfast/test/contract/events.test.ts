@@ -2,6 +2,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { afterEach, expect, test } from 'vitest'
 import { FaultyDriver } from '../../conformance/faulty.ts'
+import type { Entry, Place } from '../../src/contract/driver.ts'
 import { channels } from '../../src/contract/events.ts'
 import { memory } from '../../src/stores/memory/index.ts'
 import { type Held, holdfast, type HoldState, StoreError, StoreUnreachableError } from '../../src/index.ts'
@@ -192,6 +193,35 @@ test('renewals, risks, breaks and terms of office are told', async () => {
   await election.resign()
   expect(of('elected')).toMatchObject([{ lock: 'leader', token: term.token, value: 'me' }])
   expect(of('resigned')).toMatchObject([{ lock: 'leader', token: term.token }])
+})
+
+/** A store whose answers to heartbeats come when it is told so. */
+class LateDriver extends FaultyDriver {
+  answer: () => void = () => undefined
+  readonly #answered = new Promise<void>((resolve) => {
+    this.answer = resolve
+  })
+
+  override async touch(entries: readonly Entry[]): Promise<(Place | null)[]> {
+    const places = await super.touch(entries)
+    await this.#answered
+    return places
+  }
+}
+
+test('a lock that was lost before the store answered, or whose place is gone, was not renewed', async () => {
+  const all = listen()
+  const renewed = (): unknown[] => all.filter(({ event }) => event === 'renewed').map(({ told }) => told['locks'])
+  const driver = new LateDriver(memory(), {})
+  await using hf = await holdfast(driver)
+  const lost = await hf.mutex('late', { ttlMs: 600 }).acquire()
+  await expect.poll(() => lost.state).toBe('lost')
+  driver.answer()
+  await expect.poll(() => renewed().length).toBe(1)
+  await hf.mutex('gone', { ttlMs: 600 }).acquire()
+  await hf.break('gone', { now: true })
+  await expect.poll(() => all.filter(({ event }) => event === 'lost').length).toBe(2)
+  expect(renewed().flat()).toEqual([])
 })
 
 test('a caller that gets an error is told of, with the error', async () => {

@@ -1,15 +1,15 @@
 /** etcd and ZooKeeper: alone, with an old version, with leases and sessions that do not fit, with a full quota. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { examine } from '../../src/doctor/doctor.ts'
 import { EtcdClient } from '../../src/clients/etcd/index.ts'
-import { requireServers, skipped } from '../../../holdfast-lab/src/testbed/require.ts'
+import { requireServers, requireTools, skipped } from '../../../holdfast-lab/src/testbed/require.ts'
 import { type Testbed, testbed } from '../../../holdfast-lab/src/testbed/testbed.ts'
-import { ills } from './found.ts'
+import { findingsOf, ills } from './found.ts'
 
 let bed: Testbed
 
 beforeAll(async () => {
   await requireServers(['etcd', 'zookeeper'])
+  await requireTools(['certificates'])
   bed = await testbed()
 })
 afterAll(() => bed?.close())
@@ -17,8 +17,9 @@ afterAll(() => bed?.close())
 test.skipIf(skipped('etcd'))('one member of etcd is a warning; three of an old version are a danger', async () => {
   const alone = await bed.etcd(1)
   expect(await ills(alone.url)).toMatchObject({ 'etcd.members': 'warning' })
+  expect(await ills(`${alone.url}?layout=go`)).toMatchObject({ cell: 'note' })
   const three = await bed.etcd(3)
-  const findings = await examine(three.url)
+  const findings = await findingsOf(three.url)
   const version = findings.find(({ check }) => check === 'etcd.version')
   // Debian 12 has 3.4.23, which has the fault; newer ones have not.
   const isOld = /version 3\.4\.([0-9]|[12][0-9]|30)$|version 3\.5\.([0-9]|1[0-2])$/.test(version?.found ?? '')
@@ -50,6 +51,10 @@ test('an even number of servers is noted', async () => {
   expect(await ills((await bed.etcd(2)).url)).toMatchObject({ 'etcd.members': 'note' })
   const two = await bed.zookeeper(2, { tickMs: 2_000 })
   expect(await ills(two.url)).toEqual({ 'zookeeper.ensemble': 'note' })
+  const short = await ills(`${two.url}?ttlMs=1000`)
+  expect(short).toEqual({ 'zookeeper.ensemble': 'note', 'zookeeper.session': 'warning' })
+  await two.servers[1]?.stop()
+  await expect.poll(() => ills(two.url)).toMatchObject({ 'zookeeper.server': 'warning', lock: 'danger' })
 })
 
 test.skipIf(skipped('zookeeper'))('ZooKeeper alone, with short sessions, and without words', async () => {
@@ -57,6 +62,10 @@ test.skipIf(skipped('zookeeper'))('ZooKeeper alone, with short sessions, and wit
   expect(await ills(alone.url)).toEqual({ 'zookeeper.ensemble': 'warning', 'zookeeper.session': 'warning' })
   const silent = await bed.zookeeper(1, { tickMs: 2_000, config: { '4lw.commands.whitelist': 'srvr' } })
   expect(await ills(silent.url)).toMatchObject({ 'zookeeper.session': 'unknown' })
+  const tls = await bed.certificate('zookeeper')
+  const secure = await bed.zookeeper(1, { tls })
+  const files = new URLSearchParams({ ca: tls.caFile, cert: tls.certFile, key: tls.keyFile }).toString()
+  expect(await ills(`${secure.url}?${files}`)).toEqual({ 'zookeeper.server': 'unknown' })
 })
 
 test.skipIf(skipped('zookeeper'))(

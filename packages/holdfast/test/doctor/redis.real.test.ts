@@ -9,7 +9,7 @@ import { redisAsk } from '../../../holdfast-lab/src/testbed/redis.ts'
 import { requireServers, requireTools } from '../../../holdfast-lab/src/testbed/require.ts'
 import { type Testbed, testbed } from '../../../holdfast-lab/src/testbed/testbed.ts'
 import { Clocks } from '../../../holdfast-lab/src/torture/backend/clock.ts'
-import { ills } from './found.ts'
+import { findingsOf, ills } from './found.ts'
 
 let bed: Testbed
 const clocks = new Clocks()
@@ -28,7 +28,7 @@ test('a server as it should be has nothing but, maybe, its version', async () =>
   const { url } = await bed.redis({ appendonly: 'always' })
   const { 'redis.version': _, ...rest } = await ills(url)
   expect(rest).toEqual({})
-  const findings = await examine(url)
+  const findings = await findingsOf(url)
   expect(findings.map(({ check }) => check)).toEqual(
     expect.arrayContaining(['redis.round-trip', 'redis.clock', 'redis.eviction', 'redis.replicas', 'lock', 'cell']),
   )
@@ -42,7 +42,7 @@ test('eviction is a danger, and what keeps nothing, or snapshots only, forgets',
   expect(await ills(evicting.url)).toMatchObject({ 'redis.eviction': 'danger', 'redis.fsync': 'note' })
   expect(await ills((await bed.redis()).url)).toMatchObject({ 'redis.persistence': 'warning' })
   const snapshots = await bed.redis({ config: { save: '3600 1' } })
-  const findings = await examine(snapshots.url)
+  const findings = await findingsOf(snapshots.url)
   expect(findings.find(({ check }) => check === 'redis.persistence')?.found).toContain('snapshots only')
 })
 
@@ -52,6 +52,15 @@ test('a replica takes no locks; a primary with replicas may forget, unless locks
   await expect.poll(async () => redisAsk(replica.port, '', ['INFO', 'replication'])).toContain('master_link_status:up')
   expect(await ills(replica.url)).toMatchObject({ 'redis.role': 'danger', lock: 'danger' })
   expect(await ills(primary.url)).toMatchObject({ 'redis.replicas': 'warning' })
+  // It stands still, so it is behind by all that the doctor has written.
+  replica.pause()
+  try {
+    await redisAsk(primary.port, '', ['SET', 'large', 'x'.repeat(5_000)])
+    const told = (await findingsOf(primary.url)).find(({ check }) => check === 'redis.replicas')
+    expect(Number(/up to (\d+) bytes behind/.exec(told?.found ?? '')?.[1])).toBeGreaterThan(5_000)
+  } finally {
+    replica.resume()
+  }
   expect(await ills(`${primary.url}?replicas=1`)).toMatchObject({ 'redis.replicas': 'note' })
 })
 
@@ -90,6 +99,17 @@ test('a clock that steps while it is looked at', async () => {
   }
 })
 
+test('a server that is far away', async () => {
+  const server = await bed.redis({ appendonly: 'always' })
+  const proxy = await faultProxy({ port: server.port })
+  try {
+    await proxy.set({ delayMs: { toServer: 0, toClient: 250 } })
+    expect(await ills(`redis://127.0.0.1:${proxy.port}`)).toMatchObject({ 'redis.round-trip': 'warning' })
+  } finally {
+    await proxy.close()
+  }
+})
+
 test('a server that is not there is no finding', async () => {
   await expect(examine(`redis://127.0.0.1:${await freePort()}`)).rejects.toBeInstanceOf(StoreUnreachableError)
 })
@@ -101,6 +121,14 @@ test('Sentinels: quorum and number', async () => {
   expect(before).toMatchObject({ 'redis.replicas': 'warning' })
   for (const { port } of group.sentinels) await redisAsk(port, '', ['SENTINEL', 'SET', 'mymaster', 'quorum', '1'])
   expect(await ills(group.url)).toMatchObject({ 'redis.sentinel': 'warning' })
+  for (const { port } of group.sentinels) await redisAsk(port, '', ['SENTINEL', 'SET', 'mymaster', 'quorum', '2'])
+  expect((await ills(group.url))['redis.sentinel']).toBeUndefined()
+  await group.sentinels[2]?.stop()
+  expect(await ills(group.url)).toMatchObject({ 'redis.sentinel': 'warning' })
+  // Those that are left forget it: two are too few.
+  for (const { port } of group.sentinels.slice(0, 2)) await redisAsk(port, '', ['SENTINEL', 'RESET', 'mymaster'])
+  const first = group.url.replace(`,127.0.0.1:${group.sentinels[2]?.port}`, '')
+  await expect.poll(async () => (await ills(first))['redis.sentinel']).toBe('warning')
 })
 
 test('a cluster with slots that nobody serves', async () => {
@@ -121,6 +149,7 @@ test('Redlock: one server twice, replicas of each other, one host, an even numbe
   expect(marker).toBeUndefined()
 
   const [a, b, c] = sound.servers
+  expect(await ills(`redlock://127.0.0.1:${a?.port}`)).toMatchObject({ 'redlock.number': 'warning' })
   const twice = `redlock://127.0.0.1:${a?.port},localhost:${a?.port},127.0.0.1:${b?.port},127.0.0.1:${c?.port}`
   expect(await ills(twice)).toMatchObject({ 'redlock.same': 'danger', 'redlock.number': 'note' })
 
@@ -129,6 +158,12 @@ test('Redlock: one server twice, replicas of each other, one host, an even numbe
   expect(await ills(other.url)).toMatchObject({ 'redlock.number': 'warning' })
   const mixed = `redlock://127.0.0.1:${a?.port},127.0.0.1:${b?.port},127.0.0.1:${other.servers[0]?.port}`
   expect(await ills(mixed)).toMatchObject({ 'redlock.marker': 'danger' })
+
+  await redisAsk(other.servers[1]?.port ?? 0, '', ['CONFIG', 'SET', 'maxmemory', '100mb'])
+  await redisAsk(other.servers[1]?.port ?? 0, '', ['CONFIG', 'SET', 'maxmemory-policy', 'volatile-lru'])
+  expect(await ills(other.url)).toMatchObject({ 'redis.eviction': 'danger' })
+  await c?.stop()
+  expect(await ills(sound.url)).toMatchObject({ 'redlock.server': 'warning' })
 
   const replica = await bed.redis({ replicaof: { port: other.servers[0]?.port ?? 0 } })
   await expect.poll(async () => redisAsk(replica.port, '', ['INFO', 'replication'])).toContain('master_link_status:up')

@@ -37,10 +37,14 @@ test.skipIf(skipped('postgres'))('PostgreSQL as it should be; commits that do no
   await psql('CREATE ROLE careless LOGIN SUPERUSER')
   await psql('ALTER ROLE careless SET synchronous_commit = off')
   await psql("ALTER ROLE careless SET statement_timeout = '900ms'")
+  await psql("ALTER ROLE careless SET lock_timeout = '1s'")
+  await psql("ALTER ROLE careless SET idle_in_transaction_session_timeout = '2s'")
   await psql("ALTER ROLE careless SET idle_session_timeout = '3s'")
   expect(await asUser('careless')).toMatchObject({
     'postgres.synchronous_commit': 'danger',
     'postgres.statement_timeout': 'warning',
+    'postgres.lock_timeout': 'warning',
+    'postgres.idle_in_transaction_session_timeout': 'warning',
     'postgres.idle_session_timeout': 'warning',
   })
 })

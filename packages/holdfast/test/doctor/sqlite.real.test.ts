@@ -27,7 +27,7 @@ test('a file of one user on a disk is fine', async () => {
 test('the file of this user, as it is made with the first lock, is fine', async () => {
   vi.stubEnv('XDG_STATE_HOME', join(folder, 'state'))
   try {
-    await ills('sqlite:')
+    expect(await ills('sqlite:')).toEqual({ 'sqlite.file': 'note' })
     expect(existsSync(join(folder, 'state', 'holdfast', 'locks.db'))).toBe(true)
     expect(await ills('sqlite:')).toEqual({})
   } finally {

@@ -1,0 +1,3 @@
+import type { GivenServers } from '../../packages/holdfast-lab/src/testbed/given.ts'
+
+export function olderServers(): Promise<GivenServers>
