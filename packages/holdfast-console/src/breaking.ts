@@ -4,7 +4,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Holdfast } from 'holdfast'
 import { carries, type Refusal } from './access.ts'
-import { who } from './lock.ts'
+import { who } from 'holdfast/internal'
 import type { Observer } from './observer.ts'
 import type { AuditLine, ConsoleSettings } from './options.ts'
 import type { BreakOrder } from './wire.ts'

@@ -3,7 +3,8 @@
  * two looks, and only the lease tells a release from a lapse. If the lease would still have run, the holder let go (or
  * somebody broke the lock with `now`). If it was over by then, it ran out.
  */
-import { type Lock, who } from './lock.ts'
+import { who } from 'holdfast/internal'
+import type { Lock } from './lock.ts'
 import type { EventKind, HolderParty } from './wire.ts'
 
 export interface Change {

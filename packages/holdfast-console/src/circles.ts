@@ -2,8 +2,7 @@
  * Finds deadlocks in what the console sees anyway: no further request. Only a circle that two looks show is reported.
  */
 import type { LineView, PlaceView } from 'holdfast'
-import { findCircles, findEntangled } from 'holdfast/internal'
-import { who } from './lock.ts'
+import { findCircles, findEntangled, who } from 'holdfast/internal'
 import type { CirclePart } from './wire.ts'
 
 /**

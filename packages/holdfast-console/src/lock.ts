@@ -1,9 +1,8 @@
 /** A lock as it was at one moment, and its row in the list. */
 import type { LineView, PlaceView } from 'holdfast'
+import { CAPACITY_MAX } from 'holdfast/internal'
 import type { HolderParty, Kind, Party, Row } from './wire.ts'
 
-/** A reader weighs 1 of these, a writer weighs all. */
-const READERS_MAX = 1_000_000
 /** Holders that a row shows; the page of the lock shows all. */
 const ROW_HOLDERS = 3
 /** An unrenewed lease seems to end a little earlier or later with every look; that is no change. */
@@ -72,7 +71,7 @@ function partyOf(place: PlaceView, nowMs: number, known: ReadonlyMap<string, Par
 }
 
 function kindOf({ capacity, holders, waiters }: LineView): Kind {
-  if (capacity === READERS_MAX) return 'read-write'
+  if (capacity === CAPACITY_MAX) return 'read-write'
   if (capacity > 1) return 'semaphore'
   return [...holders, ...waiters].some(({ value }) => value !== undefined) ? 'election' : 'mutex'
 }
@@ -89,10 +88,4 @@ export function rowOf(lock: Lock, handovers: number): Row {
     oldestMs: waiters.reduce<number | null>((least, { askedMs }) => Math.min(least ?? askedMs, askedMs), null),
     handovers,
   }
-}
-
-/** The party in a word for people. */
-export function who({ label, host, pid }: Pick<Party, 'label' | 'host' | 'pid'>): string {
-  const process = `${host === '' ? '?' : host}:${pid === 0 ? '?' : pid}`
-  return label === '' ? process : `${label} (${process})`
 }

@@ -2,12 +2,12 @@
  * Looks at the store again and again, and publishes what has changed. Apart from breaks, only this file uses the store.
  */
 import type { Holdfast, LineView } from 'holdfast'
-import { formatDuration } from 'holdfast/internal'
+import { formatDuration, who } from 'holdfast/internal'
 import { changesOf } from './changes.ts'
 import { Circles } from './circles.ts'
 import { Jobs } from './jobs.ts'
 import { Limiters } from './limiters.ts'
-import { type Lock, lockOf, rowOf, who } from './lock.ts'
+import { type Lock, lockOf, rowOf } from './lock.ts'
 import type { ConsoleSettings } from './options.ts'
 import { Past } from './past.ts'
 import { type Reported, Reports } from './reports.ts'

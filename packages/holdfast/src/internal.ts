@@ -2,6 +2,7 @@
  * Only for Holdfast's own packages (holdfast-lab, holdfast-console): any release may change anything here. Re-exports
  * only.
  */
+export { CAPACITY_MAX } from './acquire/spec.ts'
 export { type Given, parseArgs, refuseBoth, type Syntax, usage } from './cli/args.ts'
 export { type Command, type Commands, STORE_HELP } from './cli/command.ts'
 export { dispatch } from './cli/dispatch.ts'
@@ -12,6 +13,7 @@ export { flag, optionsHelp, value } from './cli/option.ts'
 export { complain, isStyled, print } from './cli/output.ts'
 export { publicUrl, storeUrl } from './cli/store.ts'
 export { printable, table, width } from './cli/table.ts'
+export { who } from './cli/view.ts'
 export { EtcdClient } from './clients/etcd/index.ts'
 export { Connection, parseRedisUrl, type Reply, type Script, script } from './clients/redis/index.ts'
 export { isZooKeeperError, ZooKeeperClient } from './clients/zookeeper/index.ts'

@@ -6,6 +6,12 @@ import type { Core } from './core.ts'
 /** 'exclusive' excludes all, 'shared' excludes 'exclusive', 'permits' are counted and never re-entered. */
 export type Mode = 'exclusive' | 'shared' | 'permits'
 
+/**
+ * The largest capacity of a line. Read-write locks have it: a reader weighs 1 and a writer weighs everything, so there
+ * are a million readers at once, or one writer.
+ */
+export const CAPACITY_MAX = 1_000_000
+
 /** What a lock asks, whatever the name of its line. All locks with the same options have the same object. */
 export interface Ask {
   readonly mode: Mode

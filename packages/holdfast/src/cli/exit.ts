@@ -1,4 +1,5 @@
 /** How the command line ends: the exit codes, and which error means which. */
+import { existsSync } from 'node:fs'
 import { constants } from 'node:os'
 import {
   AcquireTimeoutError,
@@ -11,6 +12,7 @@ import {
   UnsupportedError,
   UsageError,
 } from '../contract/errors.ts'
+import { complain } from './output.ts'
 
 interface ExitCodes {
   readonly ok: number
@@ -43,6 +45,19 @@ export const EXIT: ExitCodes = Object.freeze({
 /** As in shells: 128 and the number of the signal. */
 export function signalExit(signal: NodeJS.Signals): number {
   return 128 + constants.signals[signal]
+}
+
+/** The code of a program that has ended: its own, or that of the signal that ended it. */
+export function programExit(code: number | null, signal: NodeJS.Signals | null): number {
+  return signal === null ? (code ?? EXIT.internal) : signalExit(signal)
+}
+
+/** Says why a program could not be started; `code` is that of the error. */
+export function unstartedExit(file: string, code: string): number {
+  // ENOENT also comes for a script whose interpreter is missing: that script was found, and can't be run.
+  const isMissing = code === 'ENOENT' && !(file.includes('/') && existsSync(file))
+  complain(`${isMissing ? 'there is no program' : "can't run"} ${JSON.stringify(file)}: ${code}`)
+  return isMissing ? EXIT.notFound : EXIT.cannotRun
 }
 
 export function errorExit(error: unknown): number {

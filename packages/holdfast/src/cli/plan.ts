@@ -1,4 +1,5 @@
 /** The arguments of `holdfast run`. */
+import { CAPACITY_MAX } from '../acquire/spec.ts'
 import { type Given, refuseBoth, type Syntax, usage } from './args.ts'
 import type { Claim } from './claim.ts'
 import { flag, optionsHelp, value } from './option.ts'
@@ -53,7 +54,7 @@ function readClaim(given: Given): Claim {
   const match = /^(\d{1,7})\/(\d{1,7})$/.exec(text)
   const permits = Number(match?.[1])
   const of = Number(match?.[2])
-  if (!(permits >= 1 && permits <= of && of <= 1_000_000)) {
+  if (!(permits >= 1 && permits <= of && of <= CAPACITY_MAX)) {
     throw usage(syntax, `--permits must be k/n, such as 1/3, with 1 <= k <= n, given ${JSON.stringify(text)}`)
   }
   return { kind: 'permits', permits, of }

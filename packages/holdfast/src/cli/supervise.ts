@@ -1,10 +1,9 @@
 /** Runs a program under a hold, and stops the program when the hold ends. */
-import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { Held } from '../hold/held.ts'
 import { credentialOf } from '../fence/proof.ts'
 import { formatDuration } from './duration.ts'
-import { EXIT, signalExit } from './exit.ts'
+import { EXIT, programExit, unstartedExit } from './exit.ts'
 import type { Ending, Guard } from './guard.ts'
 import { bootMs } from './orders.ts'
 import { complain, debug } from './output.ts'
@@ -90,15 +89,8 @@ function after(ms: number, then: () => void): NodeJS.Timeout | undefined {
 }
 
 function endingExit(task: Task, ending: Ending): number {
-  if (ending.kind === 'ended') {
-    return ending.signal === null ? (ending.code ?? EXIT.internal) : signalExit(ending.signal)
-  }
-  if (ending.kind === 'refused') {
-    // ENOENT also comes for a script whose interpreter is missing: that script was found, and can't be run.
-    const isMissing = ending.code === 'ENOENT' && !(task.file.includes('/') && existsSync(task.file))
-    complain(`${isMissing ? 'there is no program' : "can't run"} ${JSON.stringify(task.file)}: ${ending.code}`)
-    return isMissing ? EXIT.notFound : EXIT.cannotRun
-  }
+  if (ending.kind === 'ended') return programExit(ending.code, ending.signal)
+  if (ending.kind === 'refused') return unstartedExit(task.file, ending.code)
   complain('the guardian process was killed; the program was killed after it, since it could have outlived the lock')
   return EXIT.internal
 }

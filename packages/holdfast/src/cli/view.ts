@@ -1,11 +1,9 @@
 /** Shows locks, their holders and waiters on the command line. */
+import { CAPACITY_MAX } from '../acquire/spec.ts'
 import type { LineView, PlaceView } from '../contract/driver.ts'
 import type { JobRun } from '../kit/once/job.ts'
 import { formatDuration } from './duration.ts'
 import { type Column, table } from './table.ts'
-
-/** A reader weighs 1 of these, a writer weighs all; see locks/rw-lock.ts. */
-const READERS_MAX = 1_000_000
 
 /** One JSON object on one line. Tokens are decimal strings: as numbers they would be rounded above 2^53. */
 export function lineJson(line: LineView): string {
@@ -77,12 +75,12 @@ export function placeTable(line: LineView, styled: boolean): string {
 /** The primitive that makes lines of this capacity. */
 export function kind(capacity: number): string {
   if (capacity === 1) return 'mutex'
-  return capacity === READERS_MAX ? 'read-write' : `${capacity} permits`
+  return capacity === CAPACITY_MAX ? 'read-write' : `${capacity} permits`
 }
 
 function weight(value: number, capacity: number): string {
-  if (capacity !== READERS_MAX) return `${value}/${capacity}`
-  return value === READERS_MAX ? 'write' : 'read'
+  if (capacity !== CAPACITY_MAX) return `${value}/${capacity}`
+  return value === CAPACITY_MAX ? 'write' : 'read'
 }
 
 export function who(place: Pick<PlaceView, 'host' | 'pid' | 'label'>): string {

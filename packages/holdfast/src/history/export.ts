@@ -2,6 +2,7 @@
  * `holdfast/history`: exports a history for other programs: as a trace for Perfetto and Chrome, and for the torture
  * checker.
  */
+import { CAPACITY_MAX } from '../acquire/spec.ts'
 import type { HistoryEntry } from './history.ts'
 
 /** What `toTrace` needs of an entry. Entries of `hf.history()` have it, and so does `recent` of a report. */
@@ -62,8 +63,6 @@ export interface CheckableProcess {
   readonly entries: readonly HistoryEntry[]
 }
 
-const READERS_MAX = 1_000_000
-
 /**
  * Lines for `holdfast torture check FILE`, which judges them by the laws: exclusion, tokens that rise, and so on. For
  * one process. Left out are readers that share a place, because they have the same token, and holds that began before
@@ -79,8 +78,8 @@ export function toTortureHistory({ host, pid, ttlMs, entries }: CheckableProcess
     const { event, lock, request = 0, token, monoMs, capacity = 1, weight = 1 } = entry
     const t = Math.round(monoMs * US)
     if (event === 'requested') {
-      if (capacity === READERS_MAX && weight !== capacity) continue
-      const kind = capacity === 1 ? 'mutex' : capacity === READERS_MAX ? 'rw' : 'semaphore'
+      if (capacity === CAPACITY_MAX && weight !== capacity) continue
+      const kind = capacity === 1 ? 'mutex' : capacity === CAPACITY_MAX ? 'rw' : 'semaphore'
       lines.set(lock, { name: lock, kind, capacity })
       asked.set(request, entry)
       // Infinity is written as a day, because JSON has no word for it.

@@ -13,13 +13,11 @@ import { insist } from './insist.ts'
 import { Acquisition, giveBack, type Offer } from '../acquire/acquisition.ts'
 import type { Lease } from '../acquire/lease.ts'
 import { type LockSettings, TTL_MS_MAX } from '../contract/options.ts'
-import { makeSpec, type Mode, otherwise, type Spec } from '../acquire/spec.ts'
+import { CAPACITY_MAX, makeSpec, type Mode, otherwise, type Spec } from '../acquire/spec.ts'
 import { usableMs } from '../contract/validity.ts'
 
 /** A name of 512 bytes may be six times as long in JSON, and base64 adds a third. */
 const TEXT_BYTES_MAX = 8_192
-/** The capacity limit of semaphores and of read-write locks. */
-const SHARES_MAX = 1_000_000
 
 interface Deed {
   readonly store: string
@@ -158,7 +156,7 @@ function isDeed(value: unknown): value is Deed {
     typeof id === 'string' &&
     /^\w{1,64}$/.test(id) &&
     ['exclusive', 'shared', 'permits'].includes(mode as string) &&
-    isWithin(capacity, 1, SHARES_MAX) &&
+    isWithin(capacity, 1, CAPACITY_MAX) &&
     isWithin(weight, 1, capacity) &&
     isWithin(ttlMs, 1, TTL_MS_MAX) &&
     isWithin(lockDelayMs, 0, TTL_MS_MAX) &&

@@ -10,7 +10,7 @@ import type { Held } from '../hold/held.ts'
 import { ISSUES_PER_PLACE } from '../hold/credential.ts'
 import { LineLock } from '../acquire/lock.ts'
 import { type LockSettings, resolveAcquire } from '../contract/options.ts'
-import { makeSpec, otherwise } from '../acquire/spec.ts'
+import { CAPACITY_MAX, makeSpec, otherwise } from '../acquire/spec.ts'
 import { CellWakeups } from './wakeups.ts'
 import { StoreCell } from './cell.ts'
 import type { LatchWaitOptions } from './latch.ts'
@@ -36,7 +36,6 @@ interface State {
 }
 
 const PARTIES_MAX = 1_000
-const ALL = 1_000_000
 /**
  * How long the store keeps the record of a barrier that nobody uses. Barriers of a job or a request have a name each,
  * so their records must not stay for ever.
@@ -61,7 +60,7 @@ export class StoreBarrier implements Barrier {
     const line = checkName('the name of a barrier, with what stands before it,', `holdfast/barrier/${name}`)
     this.#cell = new StoreCell(core, line, KEEP_MS)
     this.#wakeups = new CellWakeups(core, line, settings.ttlMs)
-    const spec = makeSpec(core, { name: line, mode: 'shared', weight: 1, capacity: ALL }, settings)
+    const spec = makeSpec(core, { name: line, mode: 'shared', weight: 1, capacity: CAPACITY_MAX }, settings)
     // Each party has a place of its own, unlike readers. If two parties of one process shared a place, they would count
     // as one arrival, and the barrier would never open.
     this.#stand = new LineLock(core, otherwise(spec, { shareKey: null, settings: { ...settings, reentrant: false } }))

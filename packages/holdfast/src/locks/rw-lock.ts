@@ -5,11 +5,8 @@
 import type { Core } from '../acquire/core.ts'
 import { LineLock, type Lock } from '../acquire/lock.ts'
 import type { LockSettings } from '../contract/options.ts'
-import { makeSpec } from '../acquire/spec.ts'
+import { CAPACITY_MAX, makeSpec } from '../acquire/spec.ts'
 import { LineUpgradeLock, type UpgradeLock } from './upgrade.ts'
-
-/** A reader weighs 1 and a writer weighs everything: a million readers at once, or one writer. */
-const ALL = 1_000_000
 
 /** Many may read at once, or one may write. */
 export interface RwLock {
@@ -23,12 +20,12 @@ export interface RwLock {
 
 export function rwLock(core: Core, name: string, settings: LockSettings): RwLock {
   const lock = (mode: 'exclusive' | 'shared', weight: number): Lock =>
-    new LineLock(core, makeSpec(core, { name, mode, weight, capacity: ALL }, settings))
+    new LineLock(core, makeSpec(core, { name, mode, weight, capacity: CAPACITY_MAX }, settings))
   return {
     read: lock('shared', 1),
-    write: lock('exclusive', ALL),
+    write: lock('exclusive', CAPACITY_MAX),
     get upgrade() {
-      return new LineUpgradeLock(core, name, ALL, settings)
+      return new LineUpgradeLock(core, name, CAPACITY_MAX, settings)
     },
   }
 }

@@ -5,7 +5,7 @@ import { UnsupportedError } from '../contract/errors.ts'
 import type { Held } from '../hold/held.ts'
 import { LineLock, type LineOptions, type Lock } from '../acquire/lock.ts'
 import type { AcquireOptions, LockSettings } from '../contract/options.ts'
-import { makeSpec, otherwise, type Spec } from '../acquire/spec.ts'
+import { CAPACITY_MAX, makeSpec, otherwise, type Spec } from '../acquire/spec.ts'
 
 /** Options of one acquisition of a semaphore. */
 export interface Permits {
@@ -20,8 +20,6 @@ export interface Semaphore extends Lock {
   using<T>(fn: (held: Held) => T | PromiseLike<T>, options?: AcquireOptions & Permits): Promise<T>
 }
 
-const PERMITS_MAX = 1_000_000
-
 class PermitLock extends LineLock {
   protected override specOf(options: LineOptions): { spec: Spec; extra: readonly string[] } {
     const extra = ['permits']
@@ -32,7 +30,7 @@ class PermitLock extends LineLock {
 }
 
 export function semaphore(core: Core, name: string, permits: number, settings: LockSettings): Semaphore {
-  checkWhole('permits', permits, 1, PERMITS_MAX)
+  checkWhole('permits', permits, 1, CAPACITY_MAX)
   const { counting, safety } = core.driver.traits
   if (!counting) throw new UnsupportedError(`${core.driver.name} can't do semaphores: ${safety}`, { line: name })
   return new PermitLock(core, makeSpec(core, { name, mode: 'permits', weight: 1, capacity: permits }, settings))

@@ -6,9 +6,7 @@ import type { CellView, Change } from '../../contract/driver.ts'
 import { StoreError } from '../../contract/errors.ts'
 import type { EtcdClient, KeyValue } from '../../clients/etcd/index.ts'
 import type { Keys } from './keys.ts'
-
-/** How long a removed cell remembers its last nonce, so that a repeated removal learns that it had succeeded. */
-const GRAVE_S = 600
+import { CELL_TOMBSTONE_MS } from '../shared/tombstones.ts'
 
 /** The value of a cell's key. */
 interface Stored {
@@ -31,7 +29,7 @@ export class Cells {
   async swap(name: string, change: Change | null): Promise<CellView> {
     const key = this.#keys.cell(name)
     if (change === null) return view((await this.#client.range({ key })).kvs[0])
-    const ttlS = change.next === null ? GRAVE_S : Math.ceil(change.ttlMs / 1_000)
+    const ttlS = change.next === null ? CELL_TOMBSTONE_MS / 1_000 : Math.ceil(change.ttlMs / 1_000)
     const lease = ttlS === 0 ? 0n : (await this.#client.lease.grant({ ttlS })).id
     const cell = await this.#swap(key, change, lease)
     if (lease !== 0n && cell.lease !== lease) await this.#client.lease.revoke(lease)

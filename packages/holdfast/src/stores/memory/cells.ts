@@ -1,5 +1,6 @@
 /** Compare-and-set cells in memory. */
 import type { CellView, Change } from '../../contract/driver.ts'
+import { CELL_TOMBSTONE_MS } from '../shared/tombstones.ts'
 
 interface Cell {
   readonly version: bigint
@@ -7,9 +8,6 @@ interface Cell {
   readonly nonce: string
   readonly lapsesAt: number
 }
-
-/** How long a deleted cell remembers its last nonce, so that a repeated delete learns that it had succeeded. */
-const GRAVE_MS = 600_000
 
 export class Cells {
   readonly #cells = new Map<string, Cell>()
@@ -24,7 +22,11 @@ export class Cells {
     if (change === null || cell?.nonce === change.nonce) return view(cell)
     if (view(cell).version !== change.version) return view(cell)
     const lapsesAt =
-      change.next === null ? now + GRAVE_MS : change.ttlMs === 0 ? Number.POSITIVE_INFINITY : now + change.ttlMs
+      change.next === null
+        ? now + CELL_TOMBSTONE_MS
+        : change.ttlMs === 0
+          ? Number.POSITIVE_INFINITY
+          : now + change.ttlMs
     const next: Cell = { version: this.#nextVersion(), value: change.next, nonce: change.nonce, lapsesAt }
     this.#cells.set(key, next)
     return view(next)

@@ -1,6 +1,9 @@
 /** Ids that may not come back. If leave overtook its own delayed enter, that enter must find that it is too late. */
 import type { Entry } from '../../contract/driver.ts'
 
+/** How long a removed cell remembers its last nonce, so that a repeated removal learns that it had succeeded. */
+export const CELL_TOMBSTONE_MS = 600_000
+
 /** Each id stays for one ttl, by the caller's clock. `T` is what is remembered of it. */
 export class Tombstones<T = true> {
   readonly #kept = new Map<string, { readonly until: number; readonly what: T }>()

@@ -1,6 +1,7 @@
 /** Compare-and-set cells in the file. Each method runs inside a transaction. */
 import type { CellView, Change } from '../../contract/driver.ts'
 import type { Engine, Statement } from './engine.ts'
+import { CELL_TOMBSTONE_MS } from '../shared/tombstones.ts'
 
 interface Cell {
   readonly version: number
@@ -8,8 +9,6 @@ interface Cell {
   readonly nonce: string
 }
 
-/** How long a deleted cell remembers its last nonce, so that a repeated delete learns that it had succeeded. */
-const GRAVE_US = 600e6
 const SWEEP_US = 60e6
 const SWEEP_MAX = 1_000
 
@@ -38,7 +37,7 @@ export class Cells {
     if (change === null || cell?.nonce === change.nonce || view(cell).version !== change.version) return view(cell)
     this.#tidy(now)
     const { next, nonce } = change
-    const ttlUs = next === null ? GRAVE_US : Math.ceil(change.ttlMs * 1e3)
+    const ttlUs = next === null ? CELL_TOMBSTONE_MS * 1_000 : Math.ceil(change.ttlMs * 1e3)
     const version = this.#nextVersion((this.#last.get() as { readonly token: number }).token)
     this.#write.run(key, version, next, nonce, ttlUs, ttlUs === 0 ? null : now + ttlUs)
     return view({ version, value: next, nonce })

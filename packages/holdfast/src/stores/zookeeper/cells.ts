@@ -4,6 +4,7 @@ import type { CellView, Change } from '../../contract/driver.ts'
 import { isZooKeeperError, type Stat, type ZooKeeperClient } from '../../clients/zookeeper/index.ts'
 import type { ParentNodes } from './parent-nodes.ts'
 import { escapeName } from './names.ts'
+import { CELL_TOMBSTONE_MS } from '../shared/tombstones.ts'
 
 interface Cell {
   readonly nonce: string
@@ -14,8 +15,6 @@ interface Cell {
   readonly stat: Stat
 }
 
-/** How long a removed cell remembers its last nonce, so that a repeated removal learns that it had succeeded. */
-const GRAVE_MS = 600_000
 /** How often others may be faster within one swap. */
 const TRIES = 20
 const ABSENT: CellView = Object.freeze({ version: 0n, value: null, nonce: null })
@@ -104,7 +103,7 @@ export class Cells {
     const timer = setTimeout(() => {
       this.#graves.delete(path)
       void this.#dig(path, version)
-    }, GRAVE_MS)
+    }, CELL_TOMBSTONE_MS)
     timer.unref()
     this.#graves.set(path, { version, timer })
   }
