@@ -98,7 +98,7 @@ test.each(Object.keys(PAGES))('%s.md: the commands show the lock, its holder and
     expect(stdout).toMatch(/stock(:|%3A)42/)
     // The nodes of ZooKeeper have the label in their data; a listing shows that there are two.
     if (page === 'zookeeper') expect(stdout.match(/p-[0-9a-f]{32}-1-1-\d{10}/g)).toHaveLength(2)
-    else if (page !== 'redlock') for (const label of ['web', 'job']) expect(stdout).toContain(`"label":"${label}"`)
+    else for (const label of ['web', 'job']) expect(stdout).toContain(`"label":"${label}"`)
     await held.release()
     await (await waits).release()
   } finally {
