@@ -16,6 +16,11 @@ export const QUESTIONS: readonly Question[] = [
   { question: 'what HF_LOST means and what to do', first: /^reference\/errors#hf_lost$/ },
   { question: 'how to run a cron job once', first: /^how-to\/cron|^reference\/holds#jobs-hfonce/ },
   { question: 'how to alert on lost locks', first: /^how-to\/monitoring|^reference\/events#/ },
+  { question: 'who holds the lock', first: /^start\/waiting#who-holds-the-lock$/ },
+  { question: 'release a stuck lock', first: /^how-to\/shutdown#release-a-stuck-lock$/ },
+  { question: 'read a lock by hand postgres', first: /^reference\/stores\/postgres#what-it-stores/ },
+  { question: '锁过期了业务还没执行完怎么办', first: /^zh\/five-texts#/ },
+  { question: '怎么强制释放锁', first: /^zh\/how-to\/shutdown#/ },
   { question: '怎么选存储', first: /^zh\/choosing/ },
   { question: '超卖', first: /^zh\// },
 ]

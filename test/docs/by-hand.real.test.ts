@@ -9,6 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { requireServers } from '../../packages/holdfast-lab/src/testbed/require.ts'
 import { type Testbed, testbed } from '../../packages/holdfast-lab/src/testbed/testbed.ts'
 import { type Holdfast, holdfast } from '../../packages/holdfast/src/index.ts'
+import { initRedlock } from '../../packages/holdfast/src/stores/redlock/index.ts'
 
 const ROOT = new URL('../../', import.meta.url)
 let bed: Testbed
@@ -59,7 +60,14 @@ const PAGES: Readonly<Record<string, { url(): Promise<string>; mine(text: string
     url: async () => (await bed.redis()).url,
     mine: (text, url) => text.replaceAll('localhost:6379', hostOf(url)),
   },
-  redlock: { url: async () => (await bed.redlock()).url, mine: (text, url) => text.replaceAll('r1:6379', hostOf(url)) },
+  redlock: {
+    url: async () => {
+      const { url } = await bed.redlock()
+      await initRedlock(url)
+      return url
+    },
+    mine: (text, url) => text.replaceAll('r1:6379', hostOf(url)),
+  },
   sqlite: {
     url: async () => `sqlite:${join(folder, 'locks.db')}`,
     mine: (text) => text.replace(/~\S*locks\.db/, join(folder, 'locks.db')),
@@ -98,7 +106,7 @@ test.each(Object.keys(PAGES))('%s.md: the commands show the lock, its holder and
     expect(stdout).toMatch(/stock(:|%3A)42/)
     // The nodes of ZooKeeper have the label in their data; a listing shows that there are two.
     if (page === 'zookeeper') expect(stdout.match(/p-[0-9a-f]{32}-1-1-\d{10}/g)).toHaveLength(2)
-    else if (page !== 'redlock') for (const label of ['web', 'job']) expect(stdout).toContain(`"label":"${label}"`)
+    else for (const label of ['web', 'job']) expect(stdout).toContain(`"label":"${label}"`)
     await held.release()
     await (await waits).release()
   } finally {

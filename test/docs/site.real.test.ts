@@ -98,6 +98,10 @@ test('in a browser: the search answers, pages fit a phone, and a theme that was 
       expect(await page.evaluate('document.documentElement.dataset.theme'), url).toBe('dark')
       expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), url).toBe(0)
     }
+    for (const { url } of site.pages) {
+      await page.goto(`${served.url}${url}`, { waitUntil: 'domcontentloaded' })
+      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), url).toBe(0)
+    }
     expect(errors).toEqual([])
   } finally {
     await chromium.close()
