@@ -79,7 +79,7 @@ export class Server {
     return this.#entry.pid
   }
 
-  /** From its next start on it is another version: this program, with its old arguments and these, and the same data. */
+  /** From its next start on it is another version: this program, with all old arguments and these, on the same data. */
   upgradeTo(program: string, args: readonly string[] = []): void {
     this.#newer = { program, args }
   }
