@@ -129,7 +129,8 @@ async function runRuntime({ runtime: name, get }) {
 if (values.give !== undefined) {
   const given = await newerServers(cache, { stores, only: values.only })
   await giveServers(values.give, given)
-  console.log(`${values.give} names ${Object.entries(given).map(([kind, { version }]) => `${kind} ${version}`)}`)
+  const names = Object.entries(given).map(([kind, { version }]) => `${kind} ${version}`)
+  console.log(`${values.give} names ${names.join(', ')}`)
   process.exit(0)
 }
 if (values.runtimes) for (const entry of RUNTIMES) await runRuntime(entry)
