@@ -2,8 +2,8 @@
  * `npm run matrix [-- --store postgres,redis --runtimes --only 'MySQL' --cache FOLDER --fresh --to
  * docs/reference/versions.md]`: the whole conformance suite over the built package on many versions of servers, or with
  * --runtimes on many runtimes. Servers and runtimes are fetched into a cache outside of the repository. The outcome is
- * written into docs/reference/versions.md. With `--give FILE` nothing is run: the file names newer servers, for `holdfast
- * torture --upgrade FILE`.
+ * written into docs/reference/versions.md. With `--give FILE` nothing is run: the file names newer servers, for
+ * `holdfast torture --upgrade FILE`.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -129,7 +129,8 @@ async function runRuntime({ runtime: name, get }) {
 if (values.give !== undefined) {
   const given = await newerServers(cache, { stores, only: values.only })
   await giveServers(values.give, given)
-  console.log(`${values.give} names ${Object.entries(given).map(([kind, { version }]) => `${kind} ${version}`)}`)
+  const names = Object.entries(given).map(([kind, { version }]) => `${kind} ${version}`)
+  console.log(`${values.give} names ${names.join(', ')}`)
   process.exit(0)
 }
 if (values.runtimes) for (const entry of RUNTIMES) await runRuntime(entry)

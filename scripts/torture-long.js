@@ -2,8 +2,8 @@
  * `npm run torture:long [-- --minutes 10 --stores redis,etcd --seed 1 --clients 4 --at-once 1 --suspend 120 --nemesis
  * disk-full,oom-kill --upgrade --to docs/explain/evidence.md]`: tortures each store for ten minutes (`--minutes 60`: an
  * hour) and writes what came of it into docs/explain/evidence.md. A store that is not asked for keeps what stands
- * there. `--suspend`: how many seconds a holder is suspended (default: ten leases); `--upgrade`: servers are upgraded in place to what the
- * matrix fetches; `--nemesis`: these faults only. Needs a build.
+ * there. `--suspend`: how many seconds a holder is suspended (default: ten leases); `--upgrade`: servers are upgraded
+ * in place to what the matrix fetches; `--nemesis`: these faults only. Needs a build.
  */
 import { spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'

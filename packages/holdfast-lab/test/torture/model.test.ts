@@ -54,6 +54,16 @@ describe('what may happen is explained', () => {
     expect(found(story)).toEqual([])
   })
 
+  test('a holder that stops because its own wall clock ran ahead, and nobody else', () => {
+    const story = (target: string): Story =>
+      new Story()
+        .hold('c1', 0, { token: 1_024, until: 1_000, lost: 10, to: 11 })
+        .fault('client-clock', target, 5, 6)
+        .hold('c2', 12, { token: 2_048, to: 20 })
+    expect(found(story('c1'))).toEqual([])
+    expect(found(story('c2')).length).toBe(1)
+  })
+
   test('a break that took effect before or after a release that came at the same time', () => {
     const story = (to: number): Story =>
       new Story().hold('c1', 0, { token: 1_024, until: 1_000, to, released: 'unknown' }).broken(10)

@@ -65,7 +65,8 @@ function checkFileSystem(chart: Chart, folder: string): void {
     chart.danger('sqlite.filesystem', `${folder} is on ${network ?? fuse}, a network file system`, why, todo)
   } else if (type === FUSE) {
     chart.warning('sqlite.filesystem', `${folder} is on FUSE (${fuse}), which may be a network`, why, todo)
-  } else chart.ok('sqlite.filesystem', `${folder} is not on a network file system that we know (0x${type.toString(16)})`)
+  } else
+    chart.ok('sqlite.filesystem', `${folder} is not on a network file system that we know (0x${type.toString(16)})`)
 }
 
 /** The kind of FUSE, for example `fuse.sshfs`; `fuse` where the table of mounts can't be read. */

@@ -9,7 +9,7 @@ import { none } from './finding.ts'
 import { refusals } from './refusals.ts'
 import { replay, type Unexplained } from './replay.ts'
 import { standingsOf } from './standing.ts'
-import { concerns, type LineTrial, tokensMayFall, type Trial } from './trial.ts'
+import { concerns, doubtsItsClock, type LineTrial, tokensMayFall, type Trial } from './trial.ts'
 
 export const model: Checker = (trial) => {
   const found = none()
@@ -18,7 +18,11 @@ export const model: Checker = (trial) => {
     const queues = hasOrder && line.holds.every(({ token }) => token !== null)
     const { name, capacity } = line.spec
     const breaks = trial.faults.filter((fault) => fault.nemesis === 'break' && fault.line === name)
-    const wrong = replay(standingsOf(trial, line), breaks, { capacity, queues })
+    const wrong = replay(standingsOf(trial, line), breaks, {
+      capacity,
+      queues,
+      doubts: (hold) => doubtsItsClock(trial, hold),
+    })
     if (wrong !== null) {
       found.violations.push({
         rule: 'model',

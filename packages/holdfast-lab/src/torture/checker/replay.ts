@@ -22,6 +22,8 @@ export interface ReplayOptions {
   readonly capacity: number
   /** Places enter in the order of their tokens, and are served in it. Else each enters when it is granted. */
   readonly queues: boolean
+  /** Whether a holder may have stopped by itself, and needs no explanation for it. */
+  readonly doubts: (hold: Hold) => boolean
 }
 
 /** In this order at one moment: what makes room, then what takes it, then what was told. */
@@ -76,7 +78,10 @@ class Replay {
   }
 
   run(breaks: readonly Fault[]): Unexplained | null {
-    const steps = [...this.#standings.flatMap(stepsOf), ...breaks.flatMap(windowOf)]
+    const steps = [
+      ...this.#standings.flatMap((standing) => stepsOf(standing, this.#options.doubts)),
+      ...breaks.flatMap(windowOf),
+    ]
     steps.sort((a, b) => a.at - b.at || KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind))
     for (const step of steps) {
       if (this.#ways.some(({ due }) => due.length > 0)) this.#branch()
@@ -174,7 +179,7 @@ class Replay {
   }
 }
 
-function stepsOf(standing: Standing): Step[] {
+function stepsOf(standing: Standing, doubts: (hold: Hold) => boolean): Step[] {
   const { holds, raises, grantedBy, leavesAt, lapsesAt } = standing
   const [first] = holds as readonly [Hold]
   const steps: Step[] = [{ at: grantedBy, kind: 'grant', standing, hold: first }]
@@ -191,7 +196,7 @@ function stepsOf(standing: Standing): Step[] {
   }
   for (const hold of [...holds, ...raises]) {
     if (hold.until === Number.POSITIVE_INFINITY) continue
-    if (hold.lostAt !== null && hold.lostAt < hold.until) add('gone', hold.lostAt, hold)
+    if (hold.lostAt !== null && hold.lostAt < hold.until && !doubts(hold)) add('gone', hold.lostAt, hold)
     if (hold.released === 'fail' && hold.releasedBy !== null && hold.releasedBy < hold.until)
       add('gone', hold.releasedBy, hold)
   }

@@ -150,6 +150,17 @@ export function grantedSince({ invoked, granted }: Hold): Micros {
   return Math.max(invoked, granted - STAMP_LATE_US)
 }
 
+/**
+ * Whether the process's own wall clock was moved while it held. A wall clock that runs ahead makes `assertHeld()` throw
+ * until the store has been asked: so the holder stops, and its place is where it was.
+ */
+export function doubtsItsClock(trial: Trial, { p, granted, lostAt }: Hold): boolean {
+  return trial.faults.some(
+    ({ nemesis, target, t, over }) =>
+      nemesis === 'client-clock' && target === p && t <= (lostAt ?? granted) && granted <= over,
+  )
+}
+
 /** Whether it was done to this line, too. */
 export function concerns(fault: FaultEvent, line: string): boolean {
   return fault.line === undefined || fault.line === line

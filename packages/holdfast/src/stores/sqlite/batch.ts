@@ -5,9 +5,8 @@
 import { ClosedError, HoldfastError, StoreUnreachableError } from '../../contract/errors.ts'
 import type { Runtime } from '../../contract/runtime.ts'
 import { backoffMs } from '../shared/backoff.ts'
-import type { Engine, Statement } from './engine.ts'
+import { type Engine, rollBack, type Statement } from './engine.ts'
 import { isBusy, toStoreError } from './errors.ts'
-import { rollBack } from './roll-back.ts'
 
 export type BatchRuntime = Pick<Runtime, 'now' | 'after' | 'random'>
 

@@ -77,6 +77,20 @@ function loadLibsql(): Database | null {
   }
 }
 
+/**
+ * Ends a transaction that failed half-way. Never throws, so that what failed first is what callers are told. False: not
+ * even that is possible, the file is damaged.
+ */
+export function rollBack(engine: Engine): boolean {
+  try {
+    engine.exec('ROLLBACK')
+    return true
+  } catch (error) {
+    // A full disk or a failed write has made SQLite roll back by itself.
+    return error instanceof Error && error.message.includes('no transaction is active')
+  }
+}
+
 /** libsql, with statements that survive an error. */
 class LibsqlEngine implements Engine {
   readonly #database: Engine

@@ -1,9 +1,8 @@
 /** The file's schema: created if the file is new, recognised if it is ours, refused without a change if it is not. */
 import { StoreError } from '../../contract/errors.ts'
-import { BUSY_TIMEOUT_MS, type Engine, type Row } from './engine.ts'
+import { BUSY_TIMEOUT_MS, type Engine, rollBack, type Row } from './engine.ts'
 import { type Host, UNKNOWN_BOOT } from './host.ts'
 import { DEFAULT_PREFIX, Names } from './names.ts'
-import { rollBack } from './roll-back.ts'
 
 /** 'Hold' in ASCII: tells a file of ours from any other SQLite database. */
 const APPLICATION_ID = 0x486f6c64

@@ -243,7 +243,8 @@ test('a full disk fails the call, not the store: what was held stays held, and w
     expect((full as StoreError).message).toMatch(/no room left/)
     held.assertHeld()
     // SQLite has rolled the transaction back by itself, in which the file is made ready: that is no reason to tell.
-    for (const path of ['locks.db', 'new.db']) expect((await refusal(join(mount, path))).message).toMatch(/no room left/)
+    for (const name of ['locks.db', 'new.db'])
+      expect((await refusal(join(mount, name))).message).toMatch(/no room left/)
     rmSync(filler)
     await (await hf.mutex('after').acquire()).release()
     expect(await held.release()).toBe(true)
