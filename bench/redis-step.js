@@ -12,7 +12,8 @@ import { quantile } from './stats.js'
 const ROUNDS = Number(process.argv[2] ?? 150)
 const PAIRS = 512
 const { enter, leave } = scriptsFor('hf')
-const SENT = `${'00001'}${'0007530'}${'00001'}0`
+/** Capacity 1, a lease of 30 s, weight 1, no mark. */
+const SENT = '000010007530000010'
 const DATA = JSON.stringify({ host: 'host', pid: process.pid })
 const bed = await testbed()
 try {
@@ -21,7 +22,7 @@ try {
   await connection.connect()
 
   const spentUs = async () => {
-    const said = String(await connection.command(['INFO', 'cpu']))
+    const said = /** @type {string} */ (await connection.command(['INFO', 'cpu']))
     /** @param {string} name */
     const seconds = (name) => Number(new RegExp(`used_cpu_${name}_main_thread:([\\d.]+)`).exec(said)?.[1])
     return (seconds('user') + seconds('sys')) * 1e6

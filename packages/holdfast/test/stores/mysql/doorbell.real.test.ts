@@ -149,7 +149,7 @@ test('an observer goes on being told after its connection was lost', async () =>
   await one.watch(line, null, () => void changes++)
   let id: unknown
   await expect
-    .poll(async () => ([[id] = []] = await admin.ask(`SELECT id ${HEEDING}`))[0]?.[0], { timeout: 10_000 })
+    .poll(async () => ([[id] = [] as unknown[]] = await admin.ask(`SELECT id ${HEEDING}`))[0]?.[0], { timeout: 10_000 })
     .toBeDefined()
   await admin.ask(`KILL ${String(id)}`)
   await isTrue(admin, `SELECT COUNT(*) >= 1 ${HEEDING} AND id <> ${String(id)}`)
