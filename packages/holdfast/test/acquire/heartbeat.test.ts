@@ -66,7 +66,9 @@ function countReads(lease: Lease, read: () => void): void {
       read()
       return sinceMs
     },
-    set: (ms: number) => (sinceMs = ms),
+    set: (ms: number) => {
+      sinceMs = ms
+    },
   })
 }
 
