@@ -151,8 +151,7 @@ export class RemoteDriver implements Driver, WorkerHeartbeat {
     const { monoMs, wallMs, gone } = this.#renewals.read(slot)
     if (gone === GONE.lapsed) return { gone: 'its place is gone from the store', cause: 'gone' }
     if (gone === GONE.silent) {
-      const gone =
-        `this thread was blocked for longer than its silenceMs of ${this.#silenceMs} ms, ` + 'and the worker gave it up'
+      const gone = `this thread was blocked for longer than silenceMs, ${this.#silenceMs} ms: the worker gave it up`
       return { gone, cause: 'silent' }
     }
     return monoMs === 0 ? null : { since: { monoMs, wallMs } }

@@ -9,7 +9,7 @@ import type { LineKeys } from './keys.ts'
 import { LastingWatch } from './lasting-watch.ts'
 import type { Sight } from './look.ts'
 
-interface KeyVigil {
+interface WatchedKey {
   readonly ids: Set<string>
   readonly watchers: Watcher[]
   /** The revision of the look, if one of the waiting places is next. */
@@ -21,7 +21,7 @@ export class Wakeups {
   readonly #wakes = new Map<string, Wake>()
   /** Which keys each id watches. */
   readonly #keysOf = new Map<string, Set<string>>()
-  readonly #wakeups = new Map<string, KeyVigil>()
+  readonly #wakeups = new Map<string, WatchedKey>()
 
   constructor(client: EtcdClient) {
     this.#client = client
@@ -101,49 +101,49 @@ export class Wakeups {
       known.ids.add(id)
       return
     }
-    const vigil: KeyVigil = { ids: new Set([id]), watchers: [], nextSince }
-    this.#wakeups.set(key, vigil)
+    const watchedKey: WatchedKey = { ids: new Set([id]), watchers: [], nextSince }
+    this.#wakeups.set(key, watchedKey)
     const observer = {
-      onEvents: () => this.#stir(key, vigil),
-      onEnd: (error: Error) => this.#ended(key, vigil, error),
+      onEvents: () => this.#stir(key, watchedKey),
+      onEnd: (error: Error) => this.#ended(key, watchedKey, error),
     }
     // One watch from the look on, so that nothing is missed. If the store has moved on since, etcd serves that watch
     // from history, which it looks through ten times a second. The other watch from now on, which is told at once.
     for (const startRevision of startRevisions) {
       this.#client.watch(Buffer.from(key), { startRevision }, observer).then(
-        (watcher) => this.#opened(key, vigil, watcher),
-        (error: unknown) => this.#ended(key, vigil, error),
+        (watcher) => this.#opened(key, watchedKey, watcher),
+        (error: unknown) => this.#ended(key, watchedKey, error),
       )
     }
   }
 
-  #opened(key: string, vigil: KeyVigil, watcher: Watcher): void {
-    vigil.watchers.push(watcher)
-    if (this.#wakeups.get(key) !== vigil) return watcher.cancel()
+  #opened(key: string, watchedKey: WatchedKey, watcher: Watcher): void {
+    watchedKey.watchers.push(watcher)
+    if (this.#wakeups.get(key) !== watchedKey) return watcher.cancel()
     // A hand-over between look and watch would be told from history, and so late. So the place that is next looks
     // again.
-    const { nextSince } = vigil
+    const { nextSince } = watchedKey
     if (nextSince === null || watcher.nextRevision <= nextSince + 1n) return
-    vigil.nextSince = null
-    for (const id of vigil.ids) this.wake(id)
+    watchedKey.nextSince = null
+    for (const id of watchedKey.ids) this.wake(id)
   }
 
   #unwatch(key: string, id: string): void {
-    const vigil = this.#wakeups.get(key)
-    if (vigil === undefined || !vigil.ids.delete(id) || vigil.ids.size > 0) return
-    this.#end(key, vigil)
+    const watchedKey = this.#wakeups.get(key)
+    if (watchedKey === undefined || !watchedKey.ids.delete(id) || watchedKey.ids.size > 0) return
+    this.#end(key, watchedKey)
   }
 
-  #end(key: string, vigil: KeyVigil): void {
-    if (this.#wakeups.get(key) === vigil) this.#wakeups.delete(key)
-    for (const id of vigil.ids) this.#keysOf.get(id)?.delete(key)
-    for (const watcher of vigil.watchers) watcher.cancel()
+  #end(key: string, watchedKey: WatchedKey): void {
+    if (this.#wakeups.get(key) === watchedKey) this.#wakeups.delete(key)
+    for (const id of watchedKey.ids) this.#keysOf.get(id)?.delete(key)
+    for (const watcher of watchedKey.watchers) watcher.cancel()
   }
 
   /** The key went, or a break has written it anew. Its waiters look, and name what to watch next. */
-  #stir(key: string, vigil: KeyVigil): void {
-    const ids = [...vigil.ids]
-    this.#end(key, vigil)
+  #stir(key: string, watchedKey: WatchedKey): void {
+    const ids = [...watchedKey.ids]
+    this.#end(key, watchedKey)
     for (const id of ids) this.wake(id)
   }
 
@@ -151,8 +151,8 @@ export class Wakeups {
    * No more events will come. After a compaction a look tells what was missed. After a refusal or a time-out an
    * immediate look could end the same way, again and again; so the next heartbeat looks.
    */
-  #ended(key: string, vigil: KeyVigil, error: unknown): void {
-    if (error instanceof EtcdCompactedError) this.#stir(key, vigil)
-    else this.#end(key, vigil)
+  #ended(key: string, watchedKey: WatchedKey, error: unknown): void {
+    if (error instanceof EtcdCompactedError) this.#stir(key, watchedKey)
+    else this.#end(key, watchedKey)
   }
 }

@@ -68,37 +68,37 @@ export class SharedLines implements StoreListener {
 export class MemoryDriver implements Driver {
   readonly name = 'memory'
   readonly traits: Traits = TRAITS
-  readonly #hub: SharedLines
+  readonly #lines: SharedLines
   readonly #runtime: Pick<Runtime, 'now' | 'wallNow'>
 
   /** @internal */
-  constructor(hub: SharedLines, runtime: Pick<Runtime, 'now' | 'wallNow'>) {
-    this.#hub = hub
+  constructor(lines: SharedLines, runtime: Pick<Runtime, 'now' | 'wallNow'>) {
+    this.#lines = lines
     this.#runtime = runtime
   }
 
   // Async, because an async method turns what the store throws into a rejection, as every driver must.
   async enter(entry: Entry, wait: boolean): Promise<Place | null> {
     const since = instant(this.#runtime)
-    return toPlace(this.#hub.store.enter(entry, wait, since.monoMs), since)
+    return toPlace(this.#lines.store.enter(entry, wait, since.monoMs), since)
   }
 
   async touch(entries: readonly Entry[]): Promise<(Place | null)[]> {
     const since = instant(this.#runtime)
-    return entries.map((entry) => toPlace(this.#hub.store.touch(entry, since.monoMs), since))
+    return entries.map((entry) => toPlace(this.#lines.store.touch(entry, since.monoMs), since))
   }
 
   async leave(entry: Entry, afterMs = 0): Promise<void> {
-    this.#hub.store.leave(entry, afterMs, this.#runtime.now())
+    this.#lines.store.leave(entry, afterMs, this.#runtime.now())
   }
 
   watch(line: string, id: string | null, wake: Wake): Stop {
-    return this.#hub.watch(line, id, wake)
+    return this.#lines.watch(line, id, wake)
   }
 
   async *list(prefix: string): AsyncGenerator<LineView> {
     const now = this.#runtime.now()
-    for (const line of this.#hub.store.lines(prefix, now)) {
+    for (const line of this.#lines.store.lines(prefix, now)) {
       const holders = line.granted()
       const waiters: MemoryPlace[] = []
       for (let place = holders.at(-1)?.next ?? null; place !== null; place = place.next) waiters.push(place)
@@ -112,31 +112,31 @@ export class MemoryDriver implements Driver {
   }
 
   async swap(key: string, change: Change | null): Promise<CellView> {
-    return this.#hub.store.cells.swap(key, change, this.#runtime.now())
+    return this.#lines.store.cells.swap(key, change, this.#runtime.now())
   }
 
   async break(line: string, now: boolean): Promise<number> {
-    return this.#hub.store.break(line, now, this.#runtime.now())
+    return this.#lines.store.break(line, now, this.#runtime.now())
   }
 
   async enterAll(entries: readonly Entry[]): Promise<Place[] | null> {
     const since = instant(this.#runtime)
-    const answers = this.#hub.store.enterAll(entries, since.monoMs)
+    const answers = this.#lines.store.enterAll(entries, since.monoMs)
     return answers === null ? null : answers.map((answer) => ({ ...answer, since }))
   }
 
   async rename(entry: Entry, id: string): Promise<Place | null> {
     const since = instant(this.#runtime)
-    return toPlace(this.#hub.store.rename(entry, id, since.monoMs), since)
+    return toPlace(this.#lines.store.rename(entry, id, since.monoMs), since)
   }
 
   async reweigh(entry: Entry, turn: number): Promise<Place | null> {
     const since = instant(this.#runtime)
-    return toPlace(this.#hub.store.reweigh(entry, turn, since.monoMs), since)
+    return toPlace(this.#lines.store.reweigh(entry, turn, since.monoMs), since)
   }
 
   take(key: string, demand: Demand): Taken {
-    return this.#hub.buckets.take(key, demand, this.#runtime.now())
+    return this.#lines.buckets.take(key, demand, this.#runtime.now())
   }
 
   async close(): Promise<void> {}

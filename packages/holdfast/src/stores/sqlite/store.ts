@@ -68,7 +68,7 @@ export class SqliteStore {
   readonly #shorten: Statement
   readonly #also: Statement
   readonly #rename: Statement
-  readonly #bury: Statement
+  readonly #insertTombstone: Statement
   readonly #sweep: Statement
   readonly #front: Statement
   readonly #break: Statement
@@ -110,7 +110,7 @@ export class SqliteStore {
       `UPDATE places SET id = ?, process = ?, also = ?, data = ?, ttl_us = ?, lapses_at = ?
        WHERE line = ? AND token = ? AND id = ? AND broken = 0 AND lapses_at > ?`,
     )
-    this.#bury = engine.prepare('INSERT OR REPLACE INTO grave VALUES (?, ?)')
+    this.#insertTombstone = engine.prepare('INSERT OR REPLACE INTO grave VALUES (?, ?)')
     this.#sweep = engine.prepare('DELETE FROM grave WHERE until <= ?')
     this.#front = engine.prepare(
       `SELECT id, process, ${STORED_PLACE} FROM places WHERE line = ? ORDER BY token LIMIT +?`,
@@ -170,7 +170,7 @@ export class SqliteStore {
     const { line, id } = entry
     const at = token ?? this.find(entry)
     if (at === undefined) {
-      this.#mourn(entry, now)
+      this.#addTombstone(entry, now)
     } else if (afterMs > 0) {
       const afterUs = Math.ceil(afterMs * 1e3)
       this.#shorten.run(now + afterUs, afterUs, line, at, id, now)
@@ -216,7 +216,7 @@ export class SqliteStore {
     const { changes } = this.#rename.run(...owner, line, token, entry.id, now)
     if (Number(changes) === 0) return null
     for (const key of keysIn(also)) this.#census.remove(key)
-    this.#mourn(entry, now)
+    this.#addTombstone(entry, now)
     return this.touch(renamed, token)
   }
 
@@ -360,12 +360,12 @@ export class SqliteStore {
   }
 
   /** If leave overtakes its own delayed enter, that enter must find for one ttl that it is too late. */
-  #mourn(entry: Entry, now: number): void {
+  #addTombstone(entry: Entry, now: number): void {
     if (now - this.#sweptAt > 1e6) {
       this.#sweptAt = now
       this.#sweep.run(now)
     }
-    this.#bury.run(entry.id, now + Math.ceil(entry.ttlMs * 1e3))
+    this.#insertTombstone.run(entry.id, now + Math.ceil(entry.ttlMs * 1e3))
   }
 }
 

@@ -24,7 +24,7 @@ export class Cells {
   readonly #parents: ParentNodes
   readonly #base: string
   /** The removed cells of this process, by path: the version of their data, and the timer that deletes them. */
-  readonly #graves = new Map<string, { readonly version: number; readonly timer: NodeJS.Timeout }>()
+  readonly #tombstones = new Map<string, { readonly version: number; readonly timer: NodeJS.Timeout }>()
 
   constructor(client: () => ZooKeeperClient, parents: ParentNodes, base: string) {
     this.#client = client
@@ -49,10 +49,10 @@ export class Cells {
 
   /** Nobody repeats a removal any more. */
   async close(): Promise<void> {
-    const graves = [...this.#graves]
-    this.#graves.clear()
-    for (const [, { timer }] of graves) clearTimeout(timer)
-    await Promise.allSettled(graves.map(([path, { version }]) => this.#client().delete(path, version)))
+    const tombstones = [...this.#tombstones]
+    this.#tombstones.clear()
+    for (const [, { timer }] of tombstones) clearTimeout(timer)
+    await Promise.allSettled(tombstones.map(([path, { version }]) => this.#client().delete(path, version)))
   }
 
   async #read(path: string): Promise<Cell | null> {
@@ -98,14 +98,14 @@ export class Cells {
   }
 
   #bury(path: string, version: number): void {
-    const earlier = this.#graves.get(path)
+    const earlier = this.#tombstones.get(path)
     if (earlier !== undefined) clearTimeout(earlier.timer)
     const timer = setTimeout(() => {
-      this.#graves.delete(path)
+      this.#tombstones.delete(path)
       void this.#dig(path, version)
     }, CELL_TOMBSTONE_MS)
     timer.unref()
-    this.#graves.set(path, { version, timer })
+    this.#tombstones.set(path, { version, timer })
   }
 
   async #dig(path: string, version: number): Promise<void> {
