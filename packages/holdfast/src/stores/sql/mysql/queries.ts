@@ -10,7 +10,7 @@ import type { MysqlSession } from './session.ts'
 const NOW = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))"
 /** How long one call of ear_v5 waits on the server. */
 export const EAR_SPAN_MS = 4_000
-/** How long one call of heed_v4 does: a line that is new meanwhile is polled for until then. */
+/** How long one call of heed_v5 does: a line that is new meanwhile is polled for until then. */
 export const HEED_SPAN_MS = 1_000
 
 type Own = 'ear' | 'heed' | 'silence'

@@ -61,11 +61,11 @@ BEGIN
 END
 ;;
 ;;
--- heed_v4(lines, span) -> name (hex) and changes of the lines that are not as they were, once there are any; none after
+-- heed_v5(lines, span) -> name (hex) and changes of the lines that are not as they were, once there are any; none after
 --   `span` microseconds. lines: JSON array of [line (hex), changes]; -1: there was no such line.
 --   For a holder who would let go for others. Nobody can ring for a line in which that holder stands alone: what rings is
 --   a lock that a session lets go, and whoever comes has none that the holder could have waited for.
-CREATE PROCEDURE @heed_v4(p_lines MEDIUMTEXT CHARACTER SET utf8mb4, p_span BIGINT)
+CREATE PROCEDURE @heed_v5(p_lines MEDIUMTEXT CHARACTER SET utf8mb4, p_span BIGINT)
 SQL SECURITY INVOKER
 BEGIN
   DECLARE v_until BIGINT DEFAULT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) + p_span;
