@@ -1,28 +1,8 @@
 /** The rules of the design that core must keep, each as the schedule that broke a draft. */
 import { describe, expect, test } from 'vitest'
 import type { Driver } from '../../src/contract/driver.ts'
-import { memory } from '../../src/stores/memory/index.ts'
-import { type Holdfast, holdfast, LockLostError, OutcomeUnknownError, StoreUnreachableError } from '../../src/index.ts'
-import { ManualRuntime } from '../manual-runtime.ts'
-
-/** The memory driver with some of its methods replaced. */
-function patched(runtime: ManualRuntime, patch: (inner: Driver) => Partial<Driver>): Driver {
-  const inner = memory({ runtime })
-  const bound = Object.fromEntries(
-    (['enter', 'touch', 'leave', 'watch', 'list', 'swap', 'break', 'close'] as const).map((name) => [
-      name,
-      (inner[name] as (...args: unknown[]) => unknown).bind(inner),
-    ]),
-  ) as unknown as Driver
-  return Object.assign(bound, { name: 'patched', traits: inner.traits }, patch(inner))
-}
-
-async function open(
-  patch: (inner: Driver) => Partial<Driver> = () => ({}),
-): Promise<{ hf: Holdfast; runtime: ManualRuntime }> {
-  const runtime = new ManualRuntime()
-  return { runtime, hf: await holdfast(patched(runtime, patch), { runtime, ttlMs: 10_000 }) }
-}
+import { LockLostError, OutcomeUnknownError, StoreUnreachableError } from '../../src/index.ts'
+import { open } from './patched.ts'
 
 /** The schedule was found by the model (packages/holdfast-lab/src/model), in five steps. */
 test('a renewal that finds another place under its id is a loss: the first lapsed, a late enter came', async () => {

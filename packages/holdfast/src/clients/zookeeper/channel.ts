@@ -377,8 +377,8 @@ export class Channel {
     this.#dropLink()
     this.#due.clear()
     this.#session = null
-    // A server refuses a client that has seen a later transaction than the server has. A damaged answer, or servers that
-    // lost their data, leave a number from the future here, and that number would keep this client out for ever.
+    // A server refuses a client that has seen a later transaction than the server has. A damaged answer, or servers
+    // that lost their data, leave a number from the future here, which would keep this client out for ever.
     this.#lastZxid = 0n
     // Take the calls before telling anybody: what a listener asks for from here on belongs to the next session.
     const calls = [...this.#calls.takeSent(), ...this.#calls.takeUnsent()]

@@ -3,8 +3,8 @@ import type { Grant } from './handshake.ts'
 
 /**
  * A server may grant more than the client asked for, when its shortest session is longer; the client believes at most
- * this much of it. A damaged answer can grant 24 days: a client that believed it would send no heartbeat for 8 days, and
- * would wait as long for a server to take its session on.
+ * this much of it. A damaged answer can grant 24 days: a client that believed the answer would send no heartbeat for 8
+ * days, and would wait as long for a server to take its session on.
  */
 const UNASKED_MS_MAX = 10_000
 

@@ -79,7 +79,7 @@ describe('calls of one turn', () => {
       await new Promise<void>((resolve) => waiting.push(resolve))
       return names(entries)
     })
-    const turn = (lines: string): Promise<Answer[]> => Promise.all([...lines].map(ask))
+    const turn = (lines: string): Promise<Answer[]> => Promise.all(lines.split('').map(ask))
     const asked: Promise<Answer[]>[] = []
     for (const lines of ['ab', 'cd', 'e', 'fg', 'h']) {
       asked.push(turn(lines))
@@ -93,7 +93,7 @@ describe('calls of one turn', () => {
     await new Promise(setImmediate)
     expect(sent.slice(2)).toEqual(['e+f+g+h+i+j'])
     for (const answer of waiting) answer()
-    expect((await Promise.all([...asked, next])).flat()).toEqual([...'abcdefghij'])
+    expect((await Promise.all([...asked, next])).flat()).toEqual('abcdefghij'.split(''))
   })
 
   test('a statement that does not end holds the others up once, not for ever', async () => {

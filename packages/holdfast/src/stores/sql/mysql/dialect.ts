@@ -32,7 +32,7 @@ export function mysqlDialect({ session, names, timeoutMs, poll, doorbell }: Mysq
 
 /** `i:answer;` for each, i from 1; or `*:answer` for all. */
 function readAnswers(text: string, count: number): (string | null)[] {
-  if (text.startsWith('*:')) return new Array<string>(count).fill(text.slice(2))
+  if (text.startsWith('*:')) return Array.from({ length: count }, () => text.slice(2))
   const answers = Array.from({ length: count }, (): string | null => null)
   for (const part of text.split(';')) {
     const colon = part.indexOf(':')
