@@ -11,6 +11,9 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+/** What Lua and Redis name themselves: members of their libraries, and the fields of a reply. */
+const LIBRARY = /\b(?:redis|string|math|table|struct|cmsgpack|cjson|bit)\.(\w+)/g
+const REPLY_FIELDS = ['err', 'ok']
 const SRC = fileURLToPath(new URL('../packages/holdfast/src', import.meta.url))
 const stores = ['stores', 'stores/sql'].flatMap((folder) =>
   readdirSync(join(SRC, folder)).map((store) => join(SRC, folder, store)),
@@ -67,21 +70,38 @@ function named(texts) {
 }
 
 /**
- * The scripts of a folder with short names for their local functions and variables: the texts are a quarter of a bundle
- * that has one store. A name that is also a field of a table, or stands in a text, stays.
+ * The scripts of a folder with short names for their local functions, variables and fields: the texts are a quarter of
+ * a bundle that has one store. A name of Lua or Redis, or one that stands in a text, stays.
  * @param {ReadonlyMap<string, string>} texts
  */
 function shortened(texts) {
   const code = [...texts.values()].flatMap((text) => text.split('\n').filter((line) => !COMMENT.test(line))).join('\n')
   const locals = [...code.matchAll(/\blocal (?:function (\w+)|([\w, ]+?) *(?:=|$))/gm)]
-  const names = new Set(locals.flatMap(([, one, several]) => one ?? several.split(', ')))
-  const kept = new Set([...code.matchAll(/\.(\w+)|[{,]\s*(\w+) = /g)].flatMap(([, field, key]) => [field, key]))
+  const fields = [...code.matchAll(/\w\.([A-Za-z]\w*)|[{,]\s*(\w+) = /g)]
+  const names = new Set([
+    ...locals.flatMap(([, one, several]) => one ?? several.split(', ')),
+    ...fields.map(([, field, key]) => field ?? key),
+  ])
+  const kept = new Set([...REPLY_FIELDS, ...[...code.matchAll(LIBRARY)].map(([, member]) => member)])
   for (const [quote] of code.matchAll(/'[^']*'|"[^"]*"/g)) for (const word of quote.match(/\w+/g) ?? []) kept.add(word)
-  const long = [...names].filter((name) => name.length > 3 && !kept.has(name)).toSorted()
-  const short = new Map(long.map((name, i) => [name, `_${i.toString(36)}`]))
+  const words = code.match(/\b[A-Za-z_]\w*\b/g) ?? []
+  const uses = (/** @type {string} */ name) => words.filter((word) => word === name).length
+  const long = [...names].filter((name) => name.length > 2 && !kept.has(name)).toSorted()
+  const free = shortNames(new Set(words))
+  const short = new Map(long.toSorted((a, b) => uses(b) - uses(a)).map((name) => [name, free.next().value]))
   const shorten = (/** @type {string} */ text) => text.replace(/\b[A-Za-z_]\w*\b/g, (word) => short.get(word) ?? word)
   const line = (/** @type {string} */ text) => (text.startsWith('--@include ') ? text : shorten(text))
   return new Map([...texts].map(([file, text]) => [file, text.split('\n').map(line).join('\n')]))
+}
+
+/**
+ * a, b, … z, A, … Z, then a0, a1, …: the names that are used most get the first ones.
+ * @param {ReadonlySet<string>} taken
+ */
+function* shortNames(taken) {
+  const letters = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ'.split('')
+  const pairs = letters.flatMap((letter) => Array.from({ length: 10 }, (_, digit) => `${letter}${digit}`))
+  for (const name of [...letters, ...pairs]) if (!taken.has(name)) yield name
 }
 
 /**

@@ -6,6 +6,7 @@ import type { Entry, Instant, Place } from '../contract/driver.ts'
 import { channels, type EventSource, type LossCause } from '../contract/events.ts'
 import { type Lease, type LeaseList, LeaseTerm } from './lease.ts'
 import type { Cancel, Runtime } from '../contract/runtime.ts'
+import { heedSilence } from './silence.ts'
 
 export type Touch = (entries: readonly Entry[]) => Promise<(Place | null)[]>
 
@@ -284,9 +285,10 @@ export class Heartbeat {
   #send(batch: readonly Lease[]): void {
     const answer = this.#touch(batch.map((lease) => lease.entry))
     if (channels.renewed.hasSubscribers) this.#tellRenewed(batch, answer)
+    const heard = heedSilence(batch, this.#runtime)
     answer.then(
-      (places) => this.#answered(batch, places),
-      (error: unknown) => this.#failed(batch, error),
+      (places) => this.#answered(batch, places, heard),
+      (error: unknown) => this.#failed(batch, error, heard),
     )
   }
 
@@ -307,7 +309,8 @@ export class Heartbeat {
     )
   }
 
-  #answered(batch: readonly Lease[], places: readonly (Place | null)[]): void {
+  #answered(batch: readonly Lease[], places: readonly (Place | null)[], heard: Cancel | null): void {
+    heard?.()
     if (this.#closed) return
     this.answeredAtMs = this.#runtime.now()
     let next = Number.POSITIVE_INFINITY
@@ -350,7 +353,8 @@ export class Heartbeat {
   }
 
   /** One failed renewal means at risk, not lost: try again soon, until the deadline. */
-  #failed(batch: readonly Lease[], error: unknown): void {
+  #failed(batch: readonly Lease[], error: unknown, heard: Cancel | null): void {
+    heard?.()
     if (this.#closed) return
     const first = batch[0]
     if (first === undefined) return

@@ -72,6 +72,31 @@ function countReads(lease: Lease, read: () => void): void {
   })
 }
 
+test('a store that says nothing puts its holders at risk before their leases are over', async () => {
+  const runtime = new ManualRuntime()
+  const driver = memory({ runtime })
+  const touch = driver.touch.bind(driver)
+  let answer: (() => void) | null = null
+  driver.touch = async (entries) => {
+    await new Promise<void>((resolve) => (answer = resolve))
+    return touch(entries)
+  }
+  const hf = await holdfast(driver, { runtime, ttlMs: 1_500 })
+  const states: string[] = []
+  const held = await hf.mutex('silent', { onState: (state) => void states.push(state) }).acquire()
+  const beside = await hf.mutex('beside').acquire()
+  await runtime.pass(900)
+  expect([held.state, beside.state]).toEqual(['held', 'held'])
+  await runtime.pass(200)
+  expect([held.state, beside.state]).toEqual(['at-risk', 'at-risk'])
+  answer!()
+  await runtime.settle()
+  expect([held.state, beside.state]).toEqual(['held', 'held'])
+  await runtime.pass(1_600)
+  expect(states).toEqual(['held', 'at-risk', 'held', 'at-risk', 'lost'])
+  await hf.close()
+})
+
 test('leases of different lengths are each renewed in their own time, and lost in their own time', async () => {
   const runtime = new ManualRuntime()
   const driver = memory({ runtime })

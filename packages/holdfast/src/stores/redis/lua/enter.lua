@@ -7,55 +7,82 @@
 --       { -1, capacity }: the line is in use with another capacity, nothing was changed;
 --       nil: no room and no wish to wait, or the id is dead.
 --       For several lines a list of those.
-local time = redis.call('TIME')
+local call, sub, pack = redis.call, string.sub, struct.pack
+local time = call('TIME')
 local micros = time[1] * 1000000 + time[2]
 local now = math.floor(micros / 1000)
 local needed, lapse = now + 1 + ARGV[2], now + 1 + ARGV[1]
 local isOne, answers, others, raw = not KEYS[3], {}, nil, nil
+-- What stands before a lone place, and whose token and expiry that has: the same for most lines of one call.
+local lone, loneToken, loneKeep
+-- An expiry that must be moved is set ahead by one retention, so that the next ones can leave it as it is.
+local moved, movedText = nil, nil
 
 -- Most calls end here: free lines. The token is the time, unless the line has given out a higher one (the clock went back).
 -- The lease has one millisecond more, since `now` is rounded down: it is never shorter than its ttl.
 for i = 1, #KEYS, 2 do
   -- Within a line everything keeps its order: behind one that is put off, the rest are put off, too.
-  raw = others and others[KEYS[i]] and 'later' or redis.call('GET', KEYS[i])
+  raw = others and others[KEYS[i]] and 'later' or call('GET', KEYS[i])
   local n = (i + 1) / 2
-  if not raw or string.sub(raw, FORM) == 'hf0' then
+  if not raw or sub(raw, FORM) == 'hf0' then
     local keep, last, token = 0, 0, micros
     if raw then keep, last = struct.unpack('<I6d', raw, 4) end
     if last >= token then token = last + 1 end
-    if keep >= needed then
-      redis.call('SET', KEYS[i], struct.pack(LONE_HEAD, 'hf1', keep, token, lapse) .. ARGV[n + 3], 'KEEPTTL')
-    else
-      -- Set ahead by one retention, so that the next ones can leave it as it is.
-      keep = needed + ARGV[2] - ARGV[1]
-      redis.call('SET', KEYS[i], struct.pack(LONE_HEAD, 'hf1', keep, token, lapse) .. ARGV[n + 3], 'PXAT', keep)
+    local isKept = keep >= needed
+    if not isKept then
+      if not moved then
+        moved = needed + ARGV[2] - ARGV[1]
+        movedText = string.format('%.0f', moved)
+      end
+      keep = moved
     end
+    if keep ~= loneKeep or token ~= loneToken then
+      lone, loneKeep, loneToken = pack(LONE_HEAD, 'hf1', keep, token, lapse), keep, token
+    end
+    if isKept then call('SET', KEYS[i], lone .. ARGV[n + 3], 'KEEPTTL')
+    else call('SET', KEYS[i], lone .. ARGV[n + 3], 'PXAT', movedText) end
     if isOne then return token end
     answers[n] = token
   else
     local answer
+    local form, sent = sub(raw, FORM), ARGV[n + 3]
     -- A mutex that somebody has: the place goes to the end. All the rest, and whatever else there is to do, is below.
-    if string.sub(raw, FORM) == 'hf2' and ARGV[3] == '1' then
-      local sent = ARGV[n + 3]
-      local _, capacity, last, used, count, head, granted, tail, graveHead, graveTail, observed, lapsesFrom, queueKeep, keep =
-        struct.unpack(HEADER, raw)
-      if capacity == 1 and used == 1 and string.sub(sent, SENT_CAPACITY) == '00001' and now < lapsesFrom and observed <= now
-        and graveHead == graveTail and tail - head < 2 * count + 256 and tail < 2000000000 and (count < 63 or tail % 32 ~= 31)
-        and lapse <= queueKeep and lapse + ARGV[2] - ARGV[1] <= keep then
-        local id = string.sub(sent, SENT_ID)
-        if string.sub(raw, FIRST_ID) ~= id and not redis.call('HGET', KEYS[i + 1], id) then
-          local token = micros
+    if ARGV[3] == '1' and sub(sent, SENT_CAPACITY) == '00001' then
+      local id = sub(sent, SENT_ID)
+      local token = micros
+      if form == 'hf1' and sub(raw, LONE_CAPACITY) == '00001' then
+        -- It is the first that waits: what the line is like follows from that.
+        local keep, last, lapsesFrom = struct.unpack('<I6dI6', raw, 4)
+        if now < lapsesFrom and math.max(lapse, lapsesFrom) + ARGV[2] - ARGV[1] <= keep and sub(raw, LONE_ID) ~= id then
+          if last >= token then token = last + 1 end
+          local queueKeep = lapse + ARGV[1]
+          call('HSET', KEYS[i + 1], 2, pack(STAMP, token, lapse) .. sent, id, 2)
+          call('PEXPIREAT', KEYS[i + 1], queueKeep)
+          call('SET', KEYS[i], pack(
+            HEADER, 'hf2', 1, token, 1, 2, 1, 1, 2, 0, 0, 0, lapsesFrom, queueKeep, keep
+          ) .. sub(raw, LONE_PLACE), 'KEEPTTL')
+          answer = { token, 1, lapsesFrom - now, 0 }
+        end
+      elseif form == 'hf2' then
+        local _, capacity, last, used, count, head, granted, tail, graveHead, graveTail, observed,
+          lapsesFrom, queueKeep, keep = struct.unpack(HEADER, raw)
+        if capacity == 1 and used == 1 and now < lapsesFrom and observed <= now and graveHead == graveTail
+          and tail - head < 2 * count + 256 and tail < 2000000000 and (count < 63 or tail % 32 ~= 31)
+          and lapse <= queueKeep and lapse + ARGV[2] - ARGV[1] <= keep
+          and sub(raw, FIRST_ID) ~= id and not call('HGET', KEYS[i + 1], id) then
           if last >= token then token = last + 1 end
           tail = tail + 1
-          redis.call('HSET', KEYS[i + 1], tail, struct.pack(STAMP, token, lapse) .. sent, id, tail)
-          redis.call('SET', KEYS[i], struct.pack(
+          call('HSET', KEYS[i + 1], tail, pack(STAMP, token, lapse) .. sent, id, tail)
+          call('SET', KEYS[i], pack(
             HEADER, 'hf2', capacity, token, used, count + 1, head, granted, tail, graveHead, graveTail,
             observed, lapsesFrom, queueKeep, keep
-          ) .. string.sub(raw, FIRST), 'KEEPTTL')
+          ) .. sub(raw, FIRST), 'KEEPTTL')
           answer = { token, 1, lapsesFrom - now, 0 }
-          if isOne then return answer end
-          answers[n] = answer
         end
+      end
+      if answer then
+        if isOne then return answer end
+        answers[n] = answer
       end
     end
     if not answer then

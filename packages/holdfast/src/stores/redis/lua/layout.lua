@@ -27,6 +27,8 @@
 -- The lone place in an hf1, behind its form and when the key expires.
 --@const LONE_HEAD '<c3I6dI6'
 --@const LONE_BYTES 9
+--@const LONE_PLACE 1 + LONE_BYTES
+--@const LONE_CAPACITY SENT_CAPACITY + STAMP_BYTES + LONE_BYTES
 --@const LONE_TTL SENT_TTL + STAMP_BYTES + LONE_BYTES
 --@const LONE_MARK SENT_MARK + STAMP_BYTES + LONE_BYTES
 --@const LONE_ID SENT_ID + STAMP_BYTES + LONE_BYTES

@@ -34,16 +34,21 @@ for i = 1, #KEYS, 2 do
       now = time[1] * 1000 + math.floor(time[2] / 1000)
     end
     local number = head + 1
-    local next = granted == head and count > 2 and observed <= now and redis.call('HGET', KEYS[i + 1], number)
+    -- Alone from now on, and the last that came: then the line is a lone place again.
+    local isLone = count == 2 and graveHead == graveTail
+    local isNext = granted == head and (count > 2 or isLone) and observed <= now
+    local next = isNext and redis.call('HGET', KEYS[i + 1], number)
     local itsToken, lapse = 0, 0
     if next then itsToken, lapse = struct.unpack(STAMP, next) end
-    if lapse > now and string.sub(next, PLACE_CAPACITY) == string.sub(next, PLACE_WEIGHT) and lapse + ARGV[1] <= keep then
+    if lapse > now and string.sub(next, PLACE_CAPACITY) == string.sub(next, PLACE_WEIGHT) and lapse + ARGV[1] <= keep
+      and (not isLone or itsToken == token) then
       local id = string.sub(next, PLACE_ID)
       redis.call('HDEL', KEYS[i + 1], number, id)
-      redis.call('SET', KEYS[i], struct.pack(
+      local form = isLone and struct.pack('<c3I6', 'hf1', keep) or struct.pack(
         HEADER, 'hf2', capacity, token, capacity, count - 1, number, number, tail, graveHead, graveTail,
         observed, lapse, queueKeep, keep
-      ) .. next, 'KEEPTTL')
+      )
+      redis.call('SET', KEYS[i], form .. next, 'KEEPTTL')
       redis.call(
         'PUBLISH', string.match(KEYS[i], '^[^{]*') .. 'inbox:' .. string.sub(next, PLACE_INBOX),
         id .. string.format(' %.0f', itsToken)

@@ -1,0 +1,29 @@
+/**
+ * A store that says nothing. A client gives up on it after some seconds, and a short lease may be over by then: so our
+ * own clock tells the holders that they are at risk.
+ */
+import { StoreUnreachableError } from '../contract/errors.ts'
+import type { Lease } from './lease.ts'
+import type { Cancel, Runtime } from '../contract/runtime.ts'
+
+/** How long the event loop gets to read an answer that has arrived. */
+const READ_MS = 1
+
+/**
+ * Tells the holders of these leases, for which a renewal is under way, once the next renewal would be due and none has
+ * been answered. Returns what ends that; null: nobody is to be told.
+ */
+export function heedSilence(batch: readonly Lease[], runtime: Runtime): Cancel | null {
+  const held = batch.find(({ awaited }) => !awaited)
+  if (held === undefined) return null
+  const inMs = held.sinceMonoMs + 2 * held.term.renewMs - runtime.now()
+  // The store is asked again after a failure: the holders know.
+  if (inMs <= 0) return null
+  const tell = (): void => {
+    const error = new StoreUnreachableError(`the store has not answered a renewal for ${Math.round(inMs)} ms`)
+    for (const lease of batch) if (lease.busy && lease.list !== null && !lease.awaited) lease.listener.risked(error)
+  }
+  // The thread may have been blocked, and the answer may wait in the socket: the event loop reads it first.
+  let cancel = runtime.after(inMs, () => (cancel = runtime.after(READ_MS, tell, false)), false)
+  return () => cancel()
+}
