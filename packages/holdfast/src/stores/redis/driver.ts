@@ -1,4 +1,5 @@
 /** The Redis driver: each step of a line is one script on one key, judged by the server's clock. */
+import { CELL_TOMBSTONE_MS } from '../shared/tombstones.ts'
 import { type HoldfastError, StoreError, StoreUnreachableError } from '../../contract/errors.ts'
 import { instant } from '../../contract/validity.ts'
 import {
@@ -41,8 +42,6 @@ const TRAITS: Traits = Object.freeze({
     'an eviction may forget a hold that was confirmed; tokens still rise then, unless the clock went back as well.',
 })
 
-/** How long a deleted cell remembers who deleted it, so that a repeated delete can be told that it had succeeded. */
-const GRAVE_MS = 600_000
 /** Lines in one look, and places shown of each. */
 const VIEW_LINES = 250
 const VIEW_PLACES = 10_000
@@ -182,7 +181,7 @@ export class RedisDriver implements Driver {
             change.next ?? '',
             change.ttlMs,
             change.nonce,
-            GRAVE_MS,
+            CELL_TOMBSTONE_MS,
             this.#retentionMs,
           ]
     return readCell(await this.#run(this.#scripts.swap, [this.#keys.cell(key)], args))

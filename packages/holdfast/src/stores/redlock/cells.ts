@@ -2,6 +2,7 @@
  * Cells over a majority: a change is one ballot that a majority first promises and then takes, so no two can both
  * succeed.
  */
+import { CELL_TOMBSTONE_MS } from '../shared/tombstones.ts'
 import { OutcomeUnknownError, StoreUnreachableError } from '../../contract/errors.ts'
 import type { CellView, Change } from '../../contract/driver.ts'
 import type { Keys } from '../redis/keys.ts'
@@ -11,8 +12,6 @@ import type { Deployment } from './deployment.ts'
 import { poll } from './poll.ts'
 import type { Items } from './voter.ts'
 
-/** How long a deleted cell remembers who deleted it, so that a repeated delete can be told that it had succeeded. */
-const GRAVE_MS = 600_000
 /** Two ballots at once push each other aside: each waits a random while before it tries again. */
 const TRIES = 60
 const PAUSE = { backoffMinMs: 4, backoffMaxMs: 60 }
@@ -98,7 +97,7 @@ export class Cells {
   async #prepare(key: string, ballot: number, counted: Deployment): Promise<Taken | null> {
     let newest = ABSENT
     const isPromised = await this.#majority(
-      (voter) => voter.ask('prepare', [this.#keys.cell(key)], [ballot, GRAVE_MS], counted),
+      (voter) => voter.ask('prepare', [this.#keys.cell(key)], [ballot, CELL_TOMBSTONE_MS], counted),
       key,
       (items) => {
         const [, , promised, latest, taken, version, leftMs, full, nonce, value, history] = items as [
@@ -138,7 +137,7 @@ export class Cells {
     counted: Deployment,
   ): Promise<boolean> {
     const full = value === null ? 0 : 1
-    const args = [ballot, version, Math.max(0, leftMs), full, value ?? '', nonce ?? '', GRAVE_MS, history]
+    const args = [ballot, version, Math.max(0, leftMs), full, value ?? '', nonce ?? '', CELL_TOMBSTONE_MS, history]
     return this.#majority(
       (voter) => voter.ask('accept', [this.#keys.cell(key)], args, counted),
       key,
