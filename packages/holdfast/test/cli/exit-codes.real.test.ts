@@ -77,7 +77,7 @@ describe('the exit code of run', () => {
     [['run', 'x'.repeat(513), '--', 'true'], /1 to 512 bytes/],
     [['run', 'x', '--', ''], /empty/],
     [['run', 'x', '--store', 'nosuch://u:secret@h', '--', 'true'], /must begin with one of/],
-    [['run', 'x', '--store', 'memory:', '--', 'true'], /one process only/],
+    [['run', 'x', '--store', 'memory:', '--', 'true'], /only one process/],
     [['ls', '--store', 'sqlite:x.db?nosuch=1'], /has no option "nosuch"/],
     [['ls', 'a', 'b'], /does not know what to do with "b"/],
     [['show'], /show needs a NAME/],
