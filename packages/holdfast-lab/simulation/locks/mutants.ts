@@ -68,10 +68,8 @@ export const MUTANTS: Mutant[] = [
   {
     name: 'what was asked for is not given up with the wait',
     file: 'packages/holdfast/src/acquire/acquisition.ts',
-    find:
-      '    // Never sent means nothing to undo. If a request is still under way, its answer is undone when it ' +
-      'comes.\n    if (this.#firstSentAt !== 0) this.#core.cleanup.drop(lease)',
-    replace: '',
+    find: '    if (this.#firstSentAt !== 0) this.#core.cleanup.drop(lease)\n  }',
+    replace: '  }',
   },
   {
     name: 'a failed leave is not repeated',
@@ -131,8 +129,7 @@ export const MUTANTS: Mutant[] = [
     name: 'touch revives a lapsed place',
     file: 'packages/holdfast/src/stores/memory/store.ts',
     find:
-      '    // Judged by the line as it is now: a lapsed place is removed here, and never comes back.\n    ' +
-      'this.#purge(place.line, now)\n    return this.#places.get(entry.id) === place ? this.#renew(place, ' +
+      '    this.#purge(place.line, now)\n    return this.#places.get(entry.id) === place ? this.#renew(place, ' +
       'now) : null',
     replace: '    if (place.lapsesAt <= now) place.line.remove(place)\n    return this.#renew(place, now)',
   },
