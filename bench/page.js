@@ -55,14 +55,15 @@ export async function writePage() {
 function conditions(parts) {
   const [first] = parts
   if (first === undefined) return 'Nothing was measured yet.'
-  const { machine, node, commit } = first
+  const { machine, node } = first
+  const commits = [...new Set(parts.map(({ commit }) => commit))]
   const loads = parts.map(({ loadBefore }) => loadBefore)
   const versions = Object.entries(Object.assign({}, ...parts.map((part) => part.versions))).filter(([name]) =>
     parts.some((part) => part.measured.some(({ series }) => series.some(({ adapter }) => needs(adapter, name)))),
   )
   const rows = [
     ['machine', `${machine.cpu}, ${machine.cores} cores, Linux ${machine.kernel}`],
-    ['software', `Node ${node}, commit ${commit}`],
+    ['software', `Node ${node}, commit ${commits.join(', ')}`],
     ['when', first.at.slice(0, 10)],
     ['load before each part', `${shown(Math.min(...loads))} to ${shown(Math.max(...loads))}`],
     ...versions.map(([name, version]) => [name, String(version)]),
