@@ -9,5 +9,9 @@ test('there are at least 12 mutants, each with a name of its own', () => {
 })
 
 for (const mutant of MUTANTS) {
-  test(`found: ${mutant.name}`, { timeout: 180_000 }, () => expectFound('locks', mutant, ['--seeds', '1..10000']))
+  // If the code or the dice have changed since the seed was noted, another one finds it.
+  const noted = mutant.seed === undefined ? [] : [['--seed', String(mutant.seed)]]
+  test(`found: ${mutant.name}`, { timeout: 180_000 }, () =>
+    expectFound('locks', mutant, ...noted, ['--seeds', '1..10000']),
+  )
 }
