@@ -14,16 +14,19 @@ const READ_MS = 1
  * been answered. Returns what ends that; null: nobody is to be told.
  */
 export function heedSilence(batch: readonly Lease[], runtime: Runtime): Cancel | null {
-  const held = batch.find(({ awaited }) => !awaited)
-  if (held === undefined) return null
-  const inMs = held.sinceMonoMs + 2 * held.term.renewMs - runtime.now()
-  // The store is asked again after a failure: the holders know.
-  if (inMs <= 0) return null
+  const now = runtime.now()
+  // Leases of one request may differ in length. A lease that is past its time is asked for again after a failure.
+  const due = (lease: Lease): number => lease.sinceMonoMs + 2 * lease.term.renewMs
+  const later = batch.filter((lease) => !lease.awaited && due(lease) > now)
+  if (later.length === 0) return null
+  const at = later.reduce((first, lease) => Math.min(first, due(lease)), Number.POSITIVE_INFINITY)
   const tell = (): void => {
-    const error = new StoreUnreachableError(`the store has not answered a renewal for ${Math.round(inMs)} ms`)
-    for (const lease of batch) if (lease.busy && lease.list !== null && !lease.awaited) lease.listener.risked(error)
+    const error = new StoreUnreachableError(`the store has not answered a renewal for ${Math.round(at - now)} ms`)
+    for (const lease of later) {
+      if (lease.busy && lease.list !== null && due(lease) <= runtime.now()) lease.listener.risked(error)
+    }
   }
   // The thread may have been blocked, and the answer may wait in the socket: the event loop reads it first.
-  let cancel = runtime.after(inMs, () => (cancel = runtime.after(READ_MS, tell, false)), false)
+  let cancel = runtime.after(at - now, () => (cancel = runtime.after(READ_MS, tell, false)), false)
   return () => cancel()
 }

@@ -76,20 +76,23 @@ test('a store that says nothing puts its holders at risk before their leases are
   const runtime = new ManualRuntime()
   const driver = memory({ runtime })
   const touch = driver.touch.bind(driver)
-  let answer: (() => void) | null = null
+  const answers: (() => void)[] = []
   driver.touch = async (entries) => {
-    await new Promise<void>((resolve) => (answer = resolve))
+    await new Promise<void>((resolve) => void answers.push(resolve))
     return touch(entries)
   }
   const hf = await holdfast(driver, { runtime, ttlMs: 1_500 })
   const states: string[] = []
   const held = await hf.mutex('silent', { onState: (state) => void states.push(state) }).acquire()
   const beside = await hf.mutex('beside').acquire()
+  const long = await hf.mutex('long', { ttlMs: 60_000 }).acquire()
+  // Asked for in one request, the longer one first: each is at risk in its own time.
+  for (const one of [long, held]) (one as Handle).hold.woke(undefined)
   await runtime.pass(900)
   expect([held.state, beside.state]).toEqual(['held', 'held'])
   await runtime.pass(200)
-  expect([held.state, beside.state]).toEqual(['at-risk', 'at-risk'])
-  answer!()
+  expect([held.state, beside.state, long.state]).toEqual(['at-risk', 'at-risk', 'held'])
+  for (const answer of answers) answer()
   await runtime.settle()
   expect([held.state, beside.state]).toEqual(['held', 'held'])
   await runtime.pass(1_600)
