@@ -143,12 +143,14 @@ function quoted(name, texts) {
 }
 
 /**
- * A line of Lua without the blanks around signs, outside its texts. Not around `..`, which would become a part of a
- * number before it, nor around `-`, which may stand before another one and would begin a comment.
+ * A line of Lua without the blanks around signs, outside its texts. They stay where two signs would become another one:
+ * around `..` beside a number or a dot, and around `-` beside another one, which would begin a comment.
  * @param {string} line
  */
 function withoutBlanks(line) {
-  return line.replace(/'[^']*'|"[^"]*"|\s*(==|~=|<=|>=|[=,+*<>(){}])\s*/g, (all, sign) => sign ?? all)
+  const signs =
+    /'[^']*'|"[^"]*"|\s*(==|~=|<=|>=|[=,+*/<>(){}])\s*|(?<![\d.]\s*)\s*(\.\.)\s*(?![\d.])|\s+(-)\s+(?!-)|(])\s+/g
+  return line.replace(signs, (all, ...found) => found.slice(0, 4).find((sign) => sign !== undefined) ?? all)
 }
 
 /** @param {string} name */

@@ -2,7 +2,7 @@
 import type { Driver } from './contract/driver.ts'
 import { UsageError } from './contract/errors.ts'
 import type { HoldfastOptions } from './contract/options.ts'
-import { seen } from './stores/shared/seen.ts'
+import { shapeOf } from './stores/shared/shape.ts'
 
 export function isDriver(store: unknown): store is Driver {
   return typeof store === 'object' && store !== null && 'enter' in store && 'traits' in store
@@ -11,7 +11,7 @@ export function isDriver(store: unknown): store is Driver {
 export function checkDriver(driver: Driver, options: HoldfastOptions): Driver {
   if (!isDriver(driver)) {
     throw new UsageError(
-      `holdfast/core needs a driver, such as ioredis(client) of holdfast/ioredis; given ${seen(driver)}. ` +
+      `holdfast/core needs a driver, such as ioredis(client) of holdfast/ioredis; given ${shapeOf(driver)}. ` +
         'Pass URLs and clients to holdfast() of the entry holdfast',
     )
   }

@@ -1,5 +1,5 @@
 /** Recognises the user's own mysql2 pool by its members: the package is not imported. */
-import { hasMethods } from '../shared/seen.ts'
+import { hasMethods } from '../shared/shape.ts'
 
 /** What works, for an error that says so. */
 export const MYSQL_CLIENTS = 'a pool of mysql2 3 (also of mysql2/promise)'

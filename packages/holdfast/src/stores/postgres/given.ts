@@ -1,5 +1,5 @@
 /** Recognises the user's own client of PostgreSQL by its members: no package of one is imported. */
-import { hasMethods } from '../shared/seen.ts'
+import { hasMethods } from '../shared/shape.ts'
 
 /** What works, for an error that says so. */
 export const POSTGRES_CLIENTS = 'a Pool of pg 8, or a sql object of postgres 3'

@@ -1,6 +1,6 @@
 /** Recognises the user's own Redis client by its members: no package of one is imported. */
 import { UsageError } from '../../contract/errors.ts'
-import { hasMethods } from '../shared/seen.ts'
+import { hasMethods } from '../shared/shape.ts'
 
 /** What works, for an error that says so. */
 export const REDIS_CLIENTS = 'a client of ioredis 4 to 6, or of redis (@redis/client) 4 to 6'

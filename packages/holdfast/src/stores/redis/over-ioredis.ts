@@ -3,7 +3,7 @@
  * bundles.
  */
 import { UsageError } from '../../contract/errors.ts'
-import { seen } from '../shared/seen.ts'
+import { shapeOf } from '../shared/shape.ts'
 import { RedisDriver } from './driver.ts'
 import { REDIS_CLIENTS, redisClientKind } from './given.ts'
 import { type IoredisClient, IoredisTransport } from './ioredis.ts'
@@ -17,7 +17,9 @@ export type { RedisOptions } from './options.ts'
 /** A store on Redis over an ioredis client, which stays yours. Default prefix and limits as `redis` has them. */
 export function ioredis(client: IoredisClient, options?: RedisOptions): RedisDriver {
   if (redisClientKind(client) !== 'ioredis') {
-    throw new UsageError(`ioredis() needs a client of ioredis, given ${seen(client)}; redis() takes ${REDIS_CLIENTS}`)
+    throw new UsageError(
+      `ioredis() needs a client of ioredis, given ${shapeOf(client)}; redis() takes ${REDIS_CLIENTS}`,
+    )
   }
   const settings = resolveSettings(options)
   return new RedisDriver(new CheckedTransport(new IoredisTransport(client, settings)), settings)

@@ -1,5 +1,5 @@
-/** Says what a value seems to be that should have been a client, for an error. */
-import { shown } from '../../contract/check.ts'
+/** Says what a value seems to be that should have been a client. Apart from shape.ts, which goes into small bundles. */
+import { shapeOf } from './shape.ts'
 
 /** Values that users mistake for clients, recognised by members that no others have. */
 const KNOWN: readonly (readonly [what: string, ...members: string[]])[] = [
@@ -16,17 +16,7 @@ const KNOWN: readonly (readonly [what: string, ...members: string[]])[] = [
 ]
 
 export function seen(value: unknown): string {
-  if (Array.isArray(value)) return 'an array'
-  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return shown(value)
-  const known = KNOWN.find(([, ...members]) => members.every((member) => member in value))
-  if (known !== undefined) return known[0]
-  const { name } = typeof value === 'function' ? value : (value.constructor ?? Object)
-  if (typeof value === 'function') return name === '' ? 'a function' : `a function named ${shown(name)}`
-  return name === 'Object' || name === '' ? 'an object' : `an object of class ${name.slice(0, 80)}`
-}
-
-/** Whether the value has all these methods. */
-export function hasMethods(value: unknown, ...methods: readonly string[]): value is object {
-  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false
-  return methods.every((name) => typeof (value as Record<string, unknown>)[name] === 'function')
+  const isLike = typeof value === 'object' || typeof value === 'function'
+  const known = isLike && value !== null && KNOWN.find(([, ...members]) => members.every((member) => member in value))
+  return known ? known[0] : shapeOf(value)
 }

@@ -1,6 +1,7 @@
 /** What must be done inside the caller's transaction, on MySQL and MariaDB; outside of one it is refused. */
 import { UsageError } from '../../../contract/errors.ts'
-import { hasMethods, seen } from '../../shared/seen.ts'
+import { seen } from '../../shared/seen.ts'
+import { hasMethods } from '../../shared/shape.ts'
 import { errnoOf } from './errors.ts'
 import type { MysqlTransaction } from './transaction.ts'
 

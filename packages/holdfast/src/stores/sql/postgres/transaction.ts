@@ -2,7 +2,8 @@
 import { hash } from 'node:crypto'
 import { checkName } from '../../../contract/check.ts'
 import { AcquireTimeoutError, DeadlockError, UsageError } from '../../../contract/errors.ts'
-import { hasMethods, seen } from '../../shared/seen.ts'
+import { seen } from '../../shared/seen.ts'
+import { hasMethods } from '../../shared/shape.ts'
 import { type OrmTransaction, ormTransaction } from '../orm.ts'
 import { isDeadlock, isWaitOver, toStoreError } from './errors.ts'
 
