@@ -226,7 +226,10 @@ class Upgradeable extends HeldOver implements UpgradeHeld {
 
   async release(): Promise<boolean> {
     await this.read()
-    return this.reader.release()
+    const released = this.reader.release()
+    // An upgrade that still waits for the readers hears now, not with the next heartbeat, that its hold is over.
+    this.#writing.raise.woke()
+    return released
   }
 
   #timedOut(waitMs: number): AcquireTimeoutError {
