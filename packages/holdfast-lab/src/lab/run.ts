@@ -22,12 +22,22 @@ export async function runExhibit(exhibit: Exhibit, stage: Stage): Promise<Report
   }
 }
 
+/** What this machine has, and how it gets what it lacks. */
+interface Machine {
+  missing(kinds: readonly Kind[]): Promise<Kind[]>
+  install(kinds: readonly Kind[]): Promise<void>
+}
+
 /** Makes sure of what these exhibits need. With `mayInstall` what is missing is installed, which needs root. */
-export async function provide(exhibits: readonly Exhibit[], mayInstall: boolean): Promise<void> {
+export async function provide(
+  exhibits: readonly Exhibit[],
+  mayInstall: boolean,
+  machine: Machine = { missing, install },
+): Promise<void> {
   const kinds = [...new Set(exhibits.flatMap(({ servers, tools = [] }): Kind[] => [...servers, ...tools]))]
-  const absent = await missing(kinds)
+  const absent = await machine.missing(kinds)
   if (absent.length === 0) return
-  if (mayInstall) await install(absent)
+  if (mayInstall) await machine.install(absent)
   else {
     throw new TestbedError(
       `not installed: ${absent.join(', ')}; Debian has it in: ${packagesOf(absent).join(' ')} (as root, ` +

@@ -5,6 +5,9 @@ import { look } from './find.ts'
 import { installPackages } from './install.ts'
 import { allKinds, isServerKind, type Kind, packagesOf, type ServerKind, serverKinds, type ToolKind } from './needs.ts'
 
+/** Looks for a kind on this machine; null: something of it is missing. */
+type Find = (kind: Kind) => Promise<unknown>
+
 /** True if the kind is named in HOLDFAST_TEST_SKIP (`etcd,zookeeper`), the only way to skip. */
 export function skipped(kind: ServerKind): boolean {
   const names = (process.env['HOLDFAST_TEST_SKIP'] ?? '')
@@ -24,14 +27,17 @@ export function lacking(): Promise<Kind[]> {
 }
 
 /** Resolves if all these servers are installed, save those that are skipped; rejects with what to do. */
-export async function requireServers(kinds: readonly ServerKind[]): Promise<void> {
-  const absent = await missing(kinds.filter((kind) => !skipped(kind)))
+export async function requireServers(kinds: readonly ServerKind[], find: Find = look): Promise<void> {
+  const absent = await missing(
+    kinds.filter((kind) => !skipped(kind)),
+    find,
+  )
   if (absent.length > 0) throw refusal(absent, `, or HOLDFAST_TEST_SKIP=${absent.join(',')} to go without`)
 }
 
 /** Resolves if all these tools are installed; rejects with what to do. */
-export async function requireTools(kinds: readonly ToolKind[]): Promise<void> {
-  const absent = await missing(kinds)
+export async function requireTools(kinds: readonly ToolKind[], find: Find = look): Promise<void> {
+  const absent = await missing(kinds, find)
   if (absent.length > 0) throw refusal(absent, '')
 }
 
@@ -52,7 +58,7 @@ export async function install(kinds: readonly Kind[]): Promise<void> {
 }
 
 /** Those of these kinds that are not installed. */
-export async function missing<K extends Kind>(kinds: readonly K[]): Promise<K[]> {
-  const found = await Promise.all(kinds.map((kind) => look(kind)))
+export async function missing<K extends Kind>(kinds: readonly K[], find: Find = look): Promise<K[]> {
+  const found = await Promise.all(kinds.map((kind) => find(kind)))
   return kinds.filter((_, i) => found[i] === null)
 }

@@ -1,14 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import type * as Find from '../../src/testbed/find.ts'
-import { look } from '../../src/testbed/find.ts'
 import { installPackages } from '../../src/testbed/install.ts'
-import { packagesOf } from '../../src/testbed/needs.ts'
+import { type Kind, packagesOf } from '../../src/testbed/needs.ts'
 import { requireServers, requireTools, skipped } from '../../src/testbed/require.ts'
-
-vi.mock('../../src/testbed/find.ts', async (original) => ({
-  ...(await original<typeof Find>()),
-  look: vi.fn(() => Promise.resolve(null)),
-}))
 
 afterEach(() => {
   vi.unstubAllEnvs()
@@ -29,17 +22,22 @@ test('HOLDFAST_TEST_SKIP names what is skipped, and nothing that does not exist'
 test('what is missing fails with the packages and the ways out; what is skipped is not looked for', async () => {
   vi.stubEnv('HOLDFAST_TEST_INSTALL', '')
   vi.stubEnv('HOLDFAST_TEST_SKIP', 'redis')
-  const failure = await requireServers(['redis', 'etcd', 'zookeeper']).catch((error: unknown) => error as Error)
+  const looked: Kind[] = []
+  const findNothing = (kind: Kind): Promise<null> => {
+    looked.push(kind)
+    return Promise.resolve(null)
+  }
+  const failure = await requireServers(['redis', 'etcd', 'zookeeper'], findNothing).catch((error: unknown) => error)
   expect(failure).toMatchObject({ code: 'HF_TESTBED' })
   expect((failure as Error).message).toMatch(
     /not installed: etcd, zookeeper\. Install etcd-server etcd-client zookeeper /,
   )
   expect((failure as Error).message).toContain('HOLDFAST_TEST_SKIP=etcd,zookeeper')
-  expect(look).not.toHaveBeenCalledWith('redis')
+  expect(looked).toEqual(['etcd', 'zookeeper'])
 })
 
 test('a tool that is missing fails with its packages; no test goes without it', async () => {
-  await expect(requireTools(['compiler'])).rejects.toThrow(
+  await expect(requireTools(['compiler'], () => Promise.resolve(null))).rejects.toThrow(
     /^not installed: compiler\. Install gcc libc6-dev, or set HOLDFAST_TEST_INSTALL=1 to have it installed$/,
   )
 })

@@ -64,8 +64,10 @@ test('a server that takes connections and says nothing is left for the next one'
 test('a sent request that times out keeps its turn: its late answer is dropped, the next gets its own', async () => {
   await using peer = await Peer.listen()
   const client = clientOf([peer])
-  const slow = client.create('/slow', undefined, { timeoutMs: 50 })
+  const connected = client.connect()
   const link = await peer.session()
+  await connected
+  const slow = client.create('/slow', undefined, { timeoutMs: 50 })
   const late = await link.request()
   expect(await failure(slow)).toMatchObject({ kind: 'OperationTimeout', errno: -7, sent: true, path: '/slow' })
   const created = client.create('/next')
