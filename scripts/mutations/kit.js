@@ -224,4 +224,14 @@ export default [
     test: 'packages/holdfast/test/acquire/rules.test.ts',
     only: 'that request may come late',
   },
+  {
+    rule: 'command line',
+    name: 'looks-leave-listeners',
+    says: 'each look of `ls --watch` and `top` leaves a listener, and all that it saw',
+    file: 'packages/holdfast/src/cli/looks.ts',
+    find: ".finally(() => signal.removeEventListener('abort', end))",
+    replace: '',
+    test: 'packages/holdfast/test/cli/looks.test.ts',
+    only: 'no listener is left of a look',
+  },
 ]
