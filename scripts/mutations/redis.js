@@ -214,4 +214,14 @@ export default [
     test: 'packages/holdfast/test/stores/redis/conformance.real.test.ts',
     only: 'a raised place counts the readers behind it',
   },
+  {
+    rule: 'clients',
+    name: 'ioredis-automatic-pipeline',
+    says: 'commands go through the automatic pipeline of ioredis 4, which loses their names',
+    file: 'packages/holdfast/src/stores/redis/ioredis.ts',
+    find: 'client.options.enableAutoPipelining ?',
+    replace: 'client.options.enableAutoPipelining === null ?',
+    test: 'packages/holdfast/test/stores/redis/versions.real.test.ts',
+    only: 'ioredis4, { enableAutoPipelining: true }',
+  },
 ]

@@ -26,8 +26,7 @@ export async function* looks(
   while (!signal.aborted) {
     const began = performance.now()
     try {
-      // A store that does not answer must not keep a user who wants to leave.
-      const lines = await Promise.race([linesOf(hf, prefix), aborted(signal)])
+      const lines = await unlessAborted(linesOf(hf, prefix), signal)
       if (lines === null) return
       last = { lines, seenMs: Date.now(), outage: null }
     } catch (error) {
@@ -45,8 +44,14 @@ async function linesOf(hf: Holdfast, prefix: string): Promise<LineView[]> {
   return lines
 }
 
-function aborted(signal: AbortSignal): Promise<null> {
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(null), { once: true }))
+/** null once the signal has aborted: a store that does not answer must not keep a user who wants to leave. */
+function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | null> {
+  return new Promise<T | null>((resolve, reject) => {
+    const end = (): void => resolve(null)
+    signal.addEventListener('abort', end, { once: true })
+    // Looks go on for days: what is left of each would be its listener, and all that it saw.
+    void promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', end))
+  })
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

@@ -23,9 +23,11 @@ export function takeFrom(
   { cost, burst, unit, drain, shutAfter, shutMs }: Demand,
   nowUs: number,
 ): { readonly bucket: Bucket; readonly keepMs: number; readonly taken: Taken } {
-  // A clock that went back drains nothing. The bucket does not wait for that clock to catch up either.
+  // A clock that went back drains nothing. Nobody waits for that clock to catch up either: neither for the bucket to
+  // drain nor for the key to open.
   let level = Math.max(0, bucket.level - Math.max(0, nowUs - bucket.atUs) * drain)
   let { refused, shutUntilUs } = bucket
+  if (shutAfter > 0) shutUntilUs = Math.min(shutUntilUs, nowUs + shutMs * 1_000)
   if (level === 0 && shutUntilUs <= nowUs) refused = 0
 
   const room = burst * unit - level

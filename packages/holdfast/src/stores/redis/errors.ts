@@ -34,6 +34,8 @@ const ADVICE: Record<string, string> = {
 export function kindOf(reply: string): string {
   const kind = /^([A-Z][A-Z0-9_]*)(?= |$)/.exec(reply)?.[1] ?? 'ERR'
   if (kind !== 'ERR') return kind
+  // What a script's user may not do has no word of its own in Redis 7.0 and before.
+  if (reply.includes('The user executing the script')) return 'NOPERM'
   const inner = /: -?((?:[A-Z]{2,}))(?= )/.exec(reply)?.[1]
   return inner !== undefined && (PASSING.has(inner) || inner in ADVICE) ? inner : kind
 }

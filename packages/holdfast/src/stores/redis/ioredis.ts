@@ -18,8 +18,11 @@ export interface IoredisClient {
     readonly keyPrefix?: string | Buffer | undefined
     readonly host?: string | undefined
     readonly port?: number | undefined
+    readonly enableAutoPipelining?: boolean | undefined
   }
-  call(command: string, ...args: (string | Buffer | number)[]): Promise<unknown>
+  call(command: string, ...args: Argument[]): Promise<unknown>
+  /** A method that sends this command by itself, whatever `enableAutoPipelining` says. */
+  createBuiltinCommand?(command: string): { readonly string: (...args: never[]) => unknown }
   duplicate(override?: object): IoredisClient
   connect(): Promise<void>
   subscribe(...channels: string[]): Promise<unknown>
@@ -79,8 +82,8 @@ export class IoredisTransport implements Transport {
   run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
     const client = this.#client
     if (client.status === 'ready') this.#writes.join(this.#sockets)
-    return this.#deadlines.limit(client.call('evalsha', script.sha1, keys.length, ...keys, ...args), (error) =>
-      isNoScript(error) ? client.call('eval', script.lua, keys.length, ...keys, ...args) : null,
+    return this.#deadlines.limit(call(client, 'evalsha', [script.sha1, keys.length, ...keys, ...args]), (error) =>
+      isNoScript(error) ? call(client, 'eval', [script.lua, keys.length, ...keys, ...args]) : null,
     )
   }
 
@@ -103,12 +106,12 @@ export class IoredisTransport implements Transport {
     const [name, ...rest] = args
     // A cluster knows its primaries once it is ready.
     if (!this.joins) await this.open()
-    return this.#limited(Promise.all(this.#primaries().map((node) => node.call(String(name), ...rest))))
+    return this.#limited(Promise.all(this.#primaries().map((node) => call(node, String(name), rest))))
   }
 
   async *scan(pattern: string): AsyncGenerator<readonly string[]> {
     for (const node of this.#primaries()) {
-      yield* scanStrings(([name, ...rest]) => this.#limited(node.call(String(name), ...rest)), pattern)
+      yield* scanStrings(([name, ...rest]) => this.#limited(call(node, String(name), rest)), pattern)
     }
   }
 
@@ -188,7 +191,7 @@ export class IoredisTransport implements Transport {
    * Given in one turn they leave on one connection, one behind the other: WAIT speaks of its own connection's writes.
    */
   async #andWait(command: string, args: readonly Argument[], wait: ReplicaWait): Promise<Confirmed> {
-    const both = [this.#client.call(command, ...args), this.#client.call('WAIT', wait.replicas, wait.timeoutMs)]
+    const both = [call(this.#client, command, args), call(this.#client, 'WAIT', [wait.replicas, wait.timeoutMs])]
     const [reply, waited] = await this.#limited(Promise.allSettled(both))
     if (reply?.status === 'rejected') throw reply.reason
     if (waited?.status === 'rejected') throw waited.reason
@@ -215,6 +218,15 @@ function keyPrefixOf(client: IoredisClient): string {
 /** The member `isCluster` came late in ioredis 4. */
 function isCluster(client: IoredisClient): boolean {
   return typeof client.nodes === 'function'
+}
+
+/**
+ * Not through an automatic pipeline: the next one waits for the answers to the one before, and ioredis 4 loses the name
+ * of the command there, and then throws where nobody can catch it.
+ */
+function call(client: IoredisClient, command: string, args: readonly Argument[]): Promise<unknown> {
+  const own = client.options.enableAutoPipelining ? client.createBuiltinCommand?.(command) : null
+  return own ? (own.string.apply(client, args as never[]) as Promise<unknown>) : client.call(command, ...args)
 }
 
 /**

@@ -27,8 +27,8 @@ type Foreign = (IoredisClient | NodeRedisClient) & {
 async function make(name: string, url: string, options: object = {}): Promise<Made> {
   const module = (await import(name)) as Record<string, unknown>
   if (name.startsWith('ioredis')) {
-    const Redis = (module.Redis ?? module.default) as new (url: string) => Foreign
-    const client = new Redis(url)
+    const Redis = (module.Redis ?? module.default) as new (url: string, options: object) => Foreign
+    const client = new Redis(url, options)
     return { client, ping: () => client.ping(), end: () => client.disconnect() }
   }
   const client = (module.createClient as (options: object) => Foreign)({ url, ...options })
@@ -48,8 +48,19 @@ beforeAll(async () => {
 
 afterAll(() => bed?.close())
 
-test.each(['ioredis4', 'ioredis5', 'redis4', 'redis5'])('%s', async (name) => {
-  const [one, two] = await Promise.all([make(name, server.url), make(name, server.url)])
+test.each([
+  ['ioredis4', {}],
+  ['ioredis4', { enableAutoPipelining: true }],
+  ['ioredis5', {}],
+  ['ioredis5', { enableAutoPipelining: true }],
+  ['redis4', {}],
+  ['redis5', {}],
+])('%s, %o', async (name, options) => {
+  await useBoth(name, options)
+})
+
+async function useBoth(name: string, given: object): Promise<void> {
+  const [one, two] = await Promise.all([make(name, server.url, given), make(name, server.url, given)])
   const connections = async (): Promise<number> =>
     (await redisAsk(server.port, '', ['CLIENT', 'LIST'])).split('\n').filter((line) => line.startsWith('id=')).length
   const before = await connections()
@@ -73,7 +84,7 @@ test.each(['ioredis4', 'ioredis5', 'redis4', 'redis5'])('%s', async (name) => {
   expect(await one.ping()).toBe('PONG')
   await expect.poll(connections).toBe(before)
   await Promise.all([one.end(), two.end()])
-})
+}
 
 async function waitersOf(hf: Awaited<ReturnType<typeof holdfast>>, name: string): Promise<number | null> {
   for await (const line of hf.list({ prefix: name })) if (line.name === name) return line.waiters.length

@@ -17,16 +17,17 @@ if KEYS[2] then answers = {} end
 -- One loop without functions: to make a function costs as much as a GET.
 for i = 1, #KEYS do
   local raw = redis.pcall('GET', KEYS[i])
-  local level, keep, refused, shutUntil, wrong = 0, 0, 0, 0, nil
+  local level, at, keep, refused, shutUntil, wrong = 0, now, 0, 0, 0, nil
   if raw then
-    local at = now
     if #raw == 24 then level, at, keep = struct.unpack('<ddd', raw)
     elseif #raw == 40 then level, at, keep, refused, shutUntil = struct.unpack('<ddddd', raw)
     elseif raw.err then wrong = raw
     else wrong = redis.error_reply('WRONGTYPE another program keeps a string under the key ' .. KEYS[i]) end
-    -- A clock that went back drains nothing, and does not wait for itself to catch up either.
+    -- A clock that went back drains nothing. Nobody waits for that clock to catch up either: neither for the bucket to
+    -- drain (so a refusal writes the new time) nor for the key to open.
     if now > at then level = level - (now - at) * drain end
     if level < 0 then level = 0 end
+    if counts then shutUntil = math.min(shutUntil, now + ARGV[6] * 1000) end
   end
 
   local answer
@@ -38,7 +39,7 @@ for i = 1, #KEYS do
       level = level + wish
       answer = level
     else
-      answer, isChanged = -1 - level, false
+      answer, isChanged = -1 - level, now < at
     end
   else
     if shutUntil <= now then
