@@ -3,7 +3,7 @@
  * enter or leave of ours would stay in that transaction: A believes that it holds, B does not see it, and both act.
  */
 import { UsageError } from '../../../contract/errors.ts'
-import type { MysqlConnection } from './clients.ts'
+import { AS_SENT, type MysqlConnection } from './clients.ts'
 
 const IN_TRANSACTION = 1
 const AUTOCOMMIT = 2
@@ -22,11 +22,11 @@ function flagsOf(result: unknown): number | null {
 
 /** Before a connection of the user's is used for the first time. */
 export async function checkAutocommit(connection: MysqlConnection): Promise<void> {
-  const [result] = await connection.query({ sql: 'DO 0', rowsAsArray: true })
+  const [result] = await connection.query({ ...AS_SENT, sql: 'DO 0' })
   const flags = flagsOf(result) ?? AUTOCOMMIT
   // The variable, too: MySQL's flag says "commits" on every new connection, even when the server is set to autocommit =
   // 0.
-  const [rows] = await connection.query({ sql: 'SELECT @@autocommit', rowsAsArray: true })
+  const [rows] = await connection.query({ ...AS_SENT, sql: 'SELECT @@autocommit' })
   const isOff = Number((rows as readonly (readonly unknown[])[])[0]?.[0]) === 0
   if (isOff || (flags & AUTOCOMMIT) === 0)
     throw new UsageError(`mysql: a connection of the pool has autocommit = 0: ${WHAT_TO_DO}`)

@@ -1,13 +1,14 @@
 /** The client objects that a user may give, typed by the members that are called: no package's types are needed. */
 
+/** How answers are to come; what the pool was told otherwise is for its owner's own queries. */
+export const AS_SENT = { rowsAsArray: true, nestTables: false, typeCast: true } as const
+
+type MysqlQuery = { readonly sql: string } & typeof AS_SENT
+
 /** The members of a `mysql2` connection that we call. */
 export interface MysqlConnection {
-  execute(options: {
-    sql: string
-    values: (string | number | Buffer | null)[]
-    rowsAsArray: boolean
-  }): Promise<unknown[]>
-  query(options: { sql: string; rowsAsArray: boolean }): Promise<unknown[]>
+  execute(options: MysqlQuery & { values: (string | number | Buffer | null)[] }): Promise<unknown[]>
+  query(options: MysqlQuery): Promise<unknown[]>
   release(): void
   destroy(): void
   /** What it wraps, if it does. */

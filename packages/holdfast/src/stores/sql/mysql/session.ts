@@ -4,7 +4,7 @@ import { UsageError } from '../../../contract/errors.ts'
 import { answerWithin } from '../deadline.ts'
 import { loadPeer } from '../../shared/peer.ts'
 import { checkAutocommit, checkCommitted } from './autocommit.ts'
-import type { MysqlConnection, MysqlPool, MysqlPromisePool } from './clients.ts'
+import { AS_SENT, type MysqlConnection, type MysqlPool, type MysqlPromisePool } from './clients.ts'
 import { type Ear, type OwnPoolOptions, OwnMysqlPool } from './pool.ts'
 import type { Reply, Session } from '../session.ts'
 import { toReply, type Value } from './reply.ts'
@@ -45,14 +45,14 @@ export function givenMysql(pool: MysqlPool, timeoutMs: number): MysqlSession {
   return {
     run: ({ text }, values) =>
       withConnection(given, checked, timeoutMs, async (connection) => {
-        const [result] = await connection.execute({ sql: text, values: values as Value[], rowsAsArray: true })
+        const [result] = await connection.execute({ ...AS_SENT, sql: text, values: values as Value[] })
         checkCommitted(result)
         return toReply(result, null)
       }),
     script: (work) =>
       withConnection(given, checked, SCRIPT_MS, (connection) =>
         work(async (sql) => {
-          const [result] = await connection.query({ sql, rowsAsArray: true })
+          const [result] = await connection.query({ ...AS_SENT, sql })
           return toReply(result, null)
         }),
       ),

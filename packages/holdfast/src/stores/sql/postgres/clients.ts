@@ -1,5 +1,8 @@
 /** The client objects that a user may give, typed by the members that are called: no package's types are needed. */
 
+/** Values as the server writes them: parsers of the user's, of a pool or of all `pg`, are for the user's own queries. */
+export const AS_SENT = { getTypeParser: (): ((text: string) => string) => String }
+
 /** The members of a `pg` Pool that we call. */
 export interface PgPool {
   query(config: {
@@ -8,6 +11,7 @@ export interface PgPool {
     readonly values?: readonly unknown[]
     readonly rowMode?: 'array'
     readonly query_timeout?: number
+    readonly types?: { getTypeParser(): (text: string) => unknown }
   }): Promise<{ readonly rows: readonly unknown[]; readonly rowCount: number | null }>
 }
 

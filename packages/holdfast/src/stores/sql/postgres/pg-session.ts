@@ -3,7 +3,7 @@ import type * as Pg from 'pg'
 import type { Client, QueryConfig } from 'pg'
 import { answerWithin } from '../deadline.ts'
 import { loadPeer } from '../../shared/peer.ts'
-import type { PgPool } from './clients.ts'
+import { AS_SENT, type PgPool } from './clients.ts'
 import { isLostPreparation, isReadOnly } from './errors.ts'
 import { type Answer, OwnPgPool } from './pool.ts'
 import type { Reply, Statement } from '../session.ts'
@@ -73,7 +73,7 @@ class PgSession implements PostgresSession {
 
   async #answer(config: QueryConfig): Promise<Answer> {
     try {
-      return await this.#ask(config)
+      return await this.#ask({ ...config, types: AS_SENT })
     } catch (error) {
       // The ear would go on hearing a server on which nothing happens any more.
       if (isReadOnly(error)) this.#ear?.doubt()

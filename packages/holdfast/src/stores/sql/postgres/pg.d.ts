@@ -7,6 +7,7 @@ declare module 'pg' {
     text: string
     values?: readonly unknown[]
     rowMode?: 'array'
+    types?: { getTypeParser(): (text: string) => unknown }
     query_timeout?: number
   }
   interface Config {
@@ -20,6 +21,8 @@ declare module 'pg' {
     query_timeout?: number
     application_name?: string
     pipeline?: boolean
+    options?: string
+    types?: { getTypeParser(): (text: string) => unknown }
   }
   export class Client extends EventEmitter {
     constructor(config: Config)

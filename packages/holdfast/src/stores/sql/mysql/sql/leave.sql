@@ -11,7 +11,7 @@ go: BEGIN
   DECLARE v_weight BIGINT;
   DECLARE v_broken TINYINT DEFAULT 0;
   DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
-  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK AND NO CHAIN NO RELEASE; RESIGNAL; END;
 
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   START TRANSACTION;
@@ -19,7 +19,7 @@ go: BEGIN
   IF p_after = 0 THEN
     UPDATE @line SET solo_id = NULL, solo_data = NULL, changes = changes + 1 WHERE name = p_line AND solo_id = p_id;
     IF ROW_COUNT() = 1 THEN
-      COMMIT;
+      COMMIT AND NO CHAIN NO RELEASE;
       LEAVE go;
     END IF;
   END IF;
@@ -46,7 +46,7 @@ go: BEGIN
     UPDATE @line SET changes = changes + 1, lapses_from = LEAST(lapses_from, v_now + p_after) WHERE name = p_line;
   END IF;
   CALL @tidy_v5(p_line, v_now);
-  COMMIT;
+  COMMIT AND NO CHAIN NO RELEASE;
   -- After the commit: who is woken by it finds the place gone.
   IF p_bell THEN DO RELEASE_LOCK(CONCAT('holdfast.', HEX(p_id))); END IF;
 END

@@ -1,4 +1,6 @@
 -- The parts of which the steps on a line are made. Each is called inside the caller's transaction, the line's row locked.
+--   Whoever begins a transaction ends it by COMMIT or ROLLBACK AND NO CHAIN NO RELEASE: completion_type may say otherwise, and
+--   all that comes by the connection afterwards would stay in a transaction that nobody commits.
 
 -- spill_v5(line): moves the place that stood alone into a row of its own.
 CREATE PROCEDURE @spill_v5(p_line VARBINARY(512))

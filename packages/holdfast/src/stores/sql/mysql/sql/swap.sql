@@ -14,7 +14,7 @@ swap: BEGIN
   DECLARE v_nonce VARBINARY(64);
   DECLARE v_lapse BIGINT;
   DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
-  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK AND NO CHAIN NO RELEASE; RESIGNAL; END;
 
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   START TRANSACTION;
@@ -29,7 +29,7 @@ swap: BEGIN
     IF v_lapse IS NOT NULL AND v_lapse <= v_now THEN SET v_value = NULL, v_nonce = NULL; END IF;
     SET v_version = IF(v_value IS NULL, 0, v_stored);
     IF NOT p_write OR COALESCE(v_nonce = p_nonce, 0) OR v_version <> p_version THEN
-      ROLLBACK;
+      ROLLBACK AND NO CHAIN NO RELEASE;
       SELECT CAST(v_version AS CHAR) AS version, CONVERT(v_value USING binary) AS value, CONVERT(v_nonce USING ascii) AS nonce;
       LEAVE swap;
     END IF;
@@ -45,7 +45,7 @@ swap: BEGIN
     END IF;
   END LOOP;
   SELECT version INTO v_version FROM @cell WHERE name = p_key;
-  COMMIT;
+  COMMIT AND NO CHAIN NO RELEASE;
   SELECT CAST(IF(p_next IS NULL, 0, v_version) AS CHAR) AS version, p_next AS value, CONVERT(p_nonce USING ascii) AS nonce;
 END
 ;;

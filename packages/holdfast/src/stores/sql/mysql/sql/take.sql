@@ -16,7 +16,7 @@ BEGIN
   DECLARE v_retry BIGINT DEFAULT 0;
   DECLARE v_taken TINYINT DEFAULT 0;
   DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
-  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK AND NO CHAIN NO RELEASE; RESIGNAL; END;
 
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   START TRANSACTION;
@@ -45,7 +45,7 @@ BEGIN
   UPDATE @bucket SET level = v_level, at = v_now, refused = v_refused, shut_until = v_shut_until,
     lapse = GREATEST(v_now + (v_level + p_drain - 1) DIV p_drain, v_shut_until)
   WHERE name = p_key;
-  COMMIT;
+  COMMIT AND NO CHAIN NO RELEASE;
   SELECT CONCAT(v_taken, ',', v_level, ',', v_retry, ',', v_shut_until > 0) AS answer;
 END
 ;;

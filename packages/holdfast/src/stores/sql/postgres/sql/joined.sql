@@ -4,6 +4,8 @@
 --   Always by the index: a plan that was made while the table was small would read all of it, for each call, once it is large. Without
 --   jit: compiling costs more than the whole step.
 
+--   Backslashes stand in E'' only: with standard_conforming_strings off a plain '' would take them for its own, and every line would
+--   get another name than it has for whoever asks by itself.
 --   A generic plan: the planner would take a new one for each call, which costs as much as the step.
 
 -- enter_joined_v6(lines, ids, weights, capacities, ttls, data, inbox) -> the token of each whose line was free, NULL for the others.
@@ -13,7 +15,7 @@ CREATE OR REPLACE FUNCTION @enter_joined_v6(
 ) RETURNS bigint[] LANGUAGE plpgsql VOLATILE SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   v_now bigint := (date_part('epoch', clock_timestamp()) * 1000000)::bigint;
-  v_lines bytea[] := ('{"\\x' || replace(p_lines, ',', '","\\x') || '"}')::bytea[];
+  v_lines bytea[] := (E'{"\\\\x' || replace(p_lines, ',', E'","\\\\x') || '"}')::bytea[];
   v_ids uuid[] := string_to_array(p_ids, ',')::uuid[];
   v_weights bigint[] := string_to_array(p_weights, ',')::bigint[];
   v_capacities bigint[] := string_to_array(p_capacities, ',')::bigint[];
@@ -71,7 +73,7 @@ CREATE OR REPLACE FUNCTION @leave_joined_v6(p_lines text, p_ids text) RETURNS bi
 LANGUAGE plpgsql VOLATILE SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   v_now bigint := (date_part('epoch', clock_timestamp()) * 1000000)::bigint;
-  v_lines bytea[] := ('{"\\x' || replace(p_lines, ',', '","\\x') || '"}')::bytea[];
+  v_lines bytea[] := (E'{"\\\\x' || replace(p_lines, ',', E'","\\\\x') || '"}')::bytea[];
   v_ids uuid[] := string_to_array(p_ids, ',')::uuid[];
   v_mine uuid[];
 BEGIN
