@@ -81,7 +81,10 @@ const RECENT_MAX = 64
 /** The most limiters in a report, and the most keys of each. */
 const LIMITERS_MAX = 8
 const BYTES_MAX = 8_192
-/** After a wait of this length it is worth a look at who holds the lock; each report makes at most so many looks. */
+/**
+ * After a wait of this length it is worth a look at who holds the lock, and again every `AGAIN_MS`, because the holder
+ * changes while others wait. Each report makes at most so many looks.
+ */
 const LONG_WAIT_MS = 1_000
 const LOOKS_MAX = 4
 
@@ -89,7 +92,9 @@ interface Wait {
   readonly lock: string
   readonly sinceMs: number
   readonly holders: () => Promise<readonly PlaceView[]>
+  /** Who held the lock at `lookedAt`, by the monotonic clock; null: nobody has looked yet. */
   blockedBy: readonly Blocker[] | null
+  lookedAt: number
 }
 
 export class Reporting {
@@ -138,9 +143,11 @@ export class Reporting {
     const { atMs, lock, ms, by, reason, token, request = 0 } = entry
     this.#isChanged = true
     this.#totals[event] = (this.#totals[event] ?? 0) + 1
-    if (event === 'waiting' && !this.#waits.has(request)) {
-      const holders = (told as unknown as { readonly holders: Wait['holders'] }).holders
-      this.#waits.set(request, { lock, sinceMs: atMs, holders, blockedBy: null })
+    if (event === 'waiting') {
+      // The event comes again when the caller goes on waiting elsewhere: it is still one wait, from its beginning.
+      const { holders } = told as unknown as Pick<Wait, 'holders'>
+      const wait = { lock, sinceMs: atMs, holders, blockedBy: null, lookedAt: 0 }
+      if (!this.#waits.has(request)) this.#waits.set(request, wait)
     } else if (event !== 'requested') {
       this.#waits.delete(request)
     }
@@ -206,11 +213,21 @@ export class Reporting {
     this.#writtenAt = now
   }
 
+  /** Asks who holds what others wait for, one question for each lock: first the locks that were asked for longest ago. */
   async #look(): Promise<void> {
+    const now = this.#core.runtime.now()
     const since = this.#core.runtime.wallNow() - LONG_WAIT_MS
-    const long = [...this.#waits.values()].filter(({ sinceMs, blockedBy }) => sinceMs < since && blockedBy === null)
-    for (const wait of long.slice(0, LOOKS_MAX)) {
-      wait.blockedBy = (await wait.holders()).slice(0, 3).map(({ host, pid, label }) => ({ host, pid, label }))
+    const waits = [...this.#waits.values()]
+    const isStale = ({ sinceMs, blockedBy, lookedAt }: Wait): boolean =>
+      sinceMs < since && (blockedBy === null || now - lookedAt >= AGAIN_MS)
+    const stale = waits.filter(isStale).toSorted((a, b) => a.lookedAt - b.lookedAt)
+    const asked = new Set<string>()
+    for (const { lock, holders } of stale) {
+      if (asked.has(lock)) continue
+      if (asked.size === LOOKS_MAX) return
+      asked.add(lock)
+      const blockedBy = (await holders()).slice(0, 3).map(({ host, pid, label }) => ({ host, pid, label }))
+      for (const wait of waits) if (wait.lock === lock) Object.assign(wait, { blockedBy, lookedAt: now })
     }
   }
 
