@@ -92,9 +92,10 @@ interface Wait {
   readonly lock: string
   readonly sinceMs: number
   readonly holders: () => Promise<readonly PlaceView[]>
-  /** Who held the lock at `lookedAt`, by the monotonic clock; null: nobody has looked yet. */
+  /** Who held the lock when somebody looked; null: nobody has looked yet. */
   blockedBy: readonly Blocker[] | null
-  lookedAt: number
+  /** When to look next, by the monotonic clock. */
+  lookAt: number
 }
 
 export class Reporting {
@@ -146,7 +147,7 @@ export class Reporting {
     if (event === 'waiting') {
       // The event comes again when the caller goes on waiting elsewhere: it is still one wait, from its beginning.
       const { holders } = told as unknown as Pick<Wait, 'holders'>
-      const wait = { lock, sinceMs: atMs, holders, blockedBy: null, lookedAt: 0 }
+      const wait = { lock, sinceMs: atMs, holders, blockedBy: null, lookAt: entry.monoMs + LONG_WAIT_MS }
       if (!this.#waits.has(request)) this.#waits.set(request, wait)
     } else if (event !== 'requested') {
       this.#waits.delete(request)
@@ -181,7 +182,7 @@ export class Reporting {
     try {
       const now = this.#core.runtime.now()
       if (now - this.#listedAt >= LIST_EVERY_MS) await this.#enlist(now)
-      if (this.#isChanged || now - this.#writtenAt >= AGAIN_MS) await this.#write(now)
+      if (this.#isChanged || now - this.#writtenAt >= AGAIN_MS || this.#unseen(now).length > 0) await this.#write(now)
     } catch (error) {
       // The store is silent, or has no cells. A report is only for people, and locks go on without it.
       diagnostics.failed(REPORTS_KEY, error)
@@ -203,7 +204,7 @@ export class Reporting {
   }
 
   async #write(now: number): Promise<void> {
-    await this.#look()
+    await this.#look(now)
     this.#isChanged = false
     const report = this.#make()
     let version = await this.#cell.write(report, this.#version)
@@ -213,21 +214,21 @@ export class Reporting {
     this.#writtenAt = now
   }
 
-  /** Asks who holds what others wait for, one question for each lock: first the locks that were asked for longest ago. */
-  async #look(): Promise<void> {
-    const now = this.#core.runtime.now()
-    const since = this.#core.runtime.wallNow() - LONG_WAIT_MS
-    const waits = [...this.#waits.values()]
-    const isStale = ({ sinceMs, blockedBy, lookedAt }: Wait): boolean =>
-      sinceMs < since && (blockedBy === null || now - lookedAt >= AGAIN_MS)
-    const stale = waits.filter(isStale).toSorted((a, b) => a.lookedAt - b.lookedAt)
+  /** The long waits of which it is not known who blocks them now: first those that are due for longest. */
+  #unseen(now: number): Wait[] {
+    return [...this.#waits.values()].filter(({ lookAt }) => lookAt <= now).toSorted((a, b) => a.lookAt - b.lookAt)
+  }
+
+  /** One question for each lock, however many wait for it. */
+  async #look(now: number): Promise<void> {
     const asked = new Set<string>()
-    for (const { lock, holders } of stale) {
+    for (const { lock, holders } of this.#unseen(now)) {
       if (asked.has(lock)) continue
       if (asked.size === LOOKS_MAX) return
       asked.add(lock)
       const blockedBy = (await holders()).slice(0, 3).map(({ host, pid, label }) => ({ host, pid, label }))
-      for (const wait of waits) if (wait.lock === lock) Object.assign(wait, { blockedBy, lookedAt: now })
+      const seen = { blockedBy, lookAt: now + AGAIN_MS }
+      for (const wait of this.#waits.values()) if (wait.lock === lock) Object.assign(wait, seen)
     }
   }
 

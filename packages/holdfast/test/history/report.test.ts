@@ -98,6 +98,22 @@ test('many who wait for one lock ask once who holds it', async () => {
   await hf.close()
 })
 
+test('who blocks is told within seconds, also if nothing else happens and the wall clock is put back', async () => {
+  const { runtime, hf, read } = await setUp()
+  const held = await hf.mutex('stock').acquire()
+  // The report that is written at 2 000 ms has the wait, which is too short for a look.
+  await runtime.pass(1_500)
+  const waiting = hf.mutex('stock').acquire()
+  await runtime.pass(1_000)
+  expect((await read()).waits).toMatchObject([{ blockedBy: null }])
+  runtime.wallMs -= 3_600_000
+  await runtime.pass(4_000)
+  expect((await read()).waits).toMatchObject([{ blockedBy: [{ label: 'web' }] }])
+  await held.release()
+  await (await waiting).release()
+  await hf.close()
+})
+
 test('a thousand locks make a report of 8 kB at most, and no more writes', async () => {
   const { runtime, hf, read, swaps } = await setUp()
   const helds = await Promise.all(
