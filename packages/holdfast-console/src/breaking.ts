@@ -4,7 +4,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Holdfast } from 'holdfast'
 import { carries, type Refusal } from './access.ts'
-import { who } from 'holdfast/internal'
+import { findLine, who } from 'holdfast/internal'
 import type { Observer } from './observer.ts'
 import type { AuditLine, ConsoleSettings } from './options.ts'
 import type { BreakOrder } from './wire.ts'
@@ -15,7 +15,7 @@ export async function breakLock(
   req: IncomingMessage,
   hf: Holdfast,
   observer: Observer,
-  allowBreak: ConsoleSettings['allowBreak'],
+  { allowBreak, prefix }: ConsoleSettings,
 ): Promise<{ readonly broken: number } | Refusal> {
   if (allowBreak === null) return { status: 403, error: 'This console is read-only: start it with --allow-break.' }
   if (!/^application\/json\b/.test(req.headers['content-type'] ?? '')) {
@@ -24,30 +24,34 @@ export async function breakLock(
   const order = orderOf(await bodyOf(req))
   if (order === null) return { status: 400, error: 'The body must be { name, now, tokens }.' }
   const { name, now, tokens } = order
-  const { holders } = observer.detail(name)
-  const line: AuditLine = {
+  const line = {
     atMs: Date.now(),
     action: 'break',
     lock: name,
     now,
     broken: null,
-    holders: holders.map(who),
+    holders: observer.detail(name).holders.map(who),
     from: req.socket.remoteAddress ?? '',
     error: '',
-  }
-  const refuse = (status: number, error: string): Refusal => {
-    allowBreak.audit({ ...line, error })
+  } as const satisfies AuditLine
+  const refuse = (status: number, error: string, holders = line.holders): Refusal => {
+    allowBreak.audit({ ...line, holders, error })
     return { status, error }
   }
   if (!carries(req, allowBreak.token))
     return refuse(401, 'Wrong token. The console printed the right one at its start.')
-  if (holders.map(({ token }) => token).join() !== tokens.join()) {
-    return refuse(409, 'Somebody else holds the lock by now. Look again, then decide.')
-  }
+  if (!name.startsWith(prefix)) return refuse(404, 'This console does not show that lock.')
   try {
+    // The last look may be many seconds old, and somebody else may have got the lock since then.
+    const { holders: places } = await findLine(hf, name)
+    const holders = places.map(who)
+    if (places.length === 0) return refuse(409, 'Nobody holds the lock by now.', holders)
+    if (places.map(({ token }) => String(token)).join() !== tokens.join()) {
+      return refuse(409, 'Somebody else holds the lock by now. Look again, then decide.', holders)
+    }
     const broken = await hf.break(name, { now })
     observer.markBroken(name)
-    allowBreak.audit({ ...line, broken })
+    allowBreak.audit({ ...line, holders, broken })
     return { broken }
   } catch (error) {
     return refuse(502, error instanceof Error ? error.message : String(error))

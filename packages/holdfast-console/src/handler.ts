@@ -67,8 +67,9 @@ interface Parts {
 
 async function answer(req: IncomingMessage, res: ServerResponse, parts: Parts): Promise<void> {
   const { settings, assets, observer, feed } = parts
-  const url = new URL(req.url ?? '/', 'http://console')
-  const path = pathBelow(url.pathname, settings.path)
+  // Anybody may send what is no address, such as `//`: there is nothing.
+  const url = URL.canParse(req.url ?? '', 'http://console') ? new URL(req.url ?? '', 'http://console') : null
+  const path = url === null ? null : pathBelow(url.pathname, settings.path)
   const asset = path === null ? undefined : assets.get(path === '' ? 'index.html' : path)
   const foreign = refuseForeign(req, settings.hosts, asset !== undefined)
   if (foreign !== null) return refuse(res, foreign)
@@ -81,13 +82,13 @@ async function answer(req: IncomingMessage, res: ServerResponse, parts: Parts): 
     return refuse(res, { status: 405, error: `Only ${method}.` })
   }
   if (path === 'api/break') {
-    const result = await breakLock(req, parts.hf, observer, settings.allowBreak)
+    const result = await breakLock(req, parts.hf, observer, settings)
     return 'broken' in result ? sendJson(res, 200, result) : refuse(res, result)
   }
   if (settings.readToken !== null && !carries(req, settings.readToken)) {
     return refuse(res, { status: 401, error: 'This console asks for its token.' })
   }
-  if (path === 'api/lock') return sendJson(res, 200, observer.detail(url.searchParams.get('name') ?? ''))
+  if (path === 'api/lock') return sendJson(res, 200, observer.detail(url?.searchParams.get('name') ?? ''))
   if (!feed.add(res)) refuse(res, { status: 503, error: 'Too many pages are open.' })
 }
 

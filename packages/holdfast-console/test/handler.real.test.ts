@@ -2,10 +2,12 @@
  * The handler behind node:http: who is let in, what a request can change, and how it is mounted. Needs the built page.
  */
 import { request, type RequestListener } from 'node:http'
+import { connect } from 'node:net'
+import { text as readAll } from 'node:stream/consumers'
 import express from 'express'
 import { holdfast } from 'holdfast'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { lockConsole } from '../src/index.ts'
+import { type AuditLine, lockConsole } from '../src/index.ts'
 import type { Detail } from '../src/wire.ts'
 import { serve, type Site, site, TOKEN } from './rig.ts'
 
@@ -42,6 +44,13 @@ function ask(
     req.on('error', reject)
     req.end(body)
   })
+}
+
+/** Not by a client that reads the address first. */
+async function rawStatus(port: number, path: string): Promise<number> {
+  const socket = connect(port, '127.0.0.1')
+  socket.end(`GET ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`)
+  return Number(/^HTTP\/1.1 (\d+)/.exec(await readAll(socket))?.[1])
 }
 
 const JSON_TYPE = { 'content-type': 'application/json' }
@@ -133,6 +142,43 @@ describe('the handler', () => {
     expect(await post({ ...JSON_TYPE, ...bearer(TOKEN) }, body)).toBe(200)
     await expect.poll(() => held.state).toBe('lost')
     expect(shown.audit.map(({ broken }) => broken)).toEqual([null, null, null, 1])
+  })
+
+  test('breaks nobody whom the person has not seen: no holder since the last look, no lock out of sight', async () => {
+    await using hf = await holdfast('memory:')
+    const first = await hf.mutex('mine:a').acquire()
+    const theirs = await hf.mutex('theirs').acquire()
+    const audit: AuditLine[] = []
+    const allowBreak = { token: TOKEN, audit: (line: AuditLine) => void audit.push(line) }
+    const page = lockConsole(hf, { allowBreak, prefix: 'mine:', pollMs: 3_600_000 })
+    const { url, close } = await serve(page)
+    const seen = async (): Promise<string[]> => {
+      const { body } = await ask(`${url}api/lock?name=mine:a`)
+      return (JSON.parse(body) as Detail).holders.map(({ token }) => token)
+    }
+    await expect.poll(async () => (await seen()).length).toBe(1)
+    const tokens = await seen()
+    const post = async (order: object): Promise<number> => {
+      const body = JSON.stringify({ now: true, ...order })
+      return (await ask(`${url}api/break`, { method: 'POST', headers: { ...JSON_TYPE, ...bearer(TOKEN) }, body })).status
+    }
+    await first.release()
+    expect(await post({ name: 'mine:a', tokens })).toBe(409)
+    // The console has not looked since: it still shows the first holder.
+    const next = await hf.mutex('mine:a', { label: 'next' }).acquire()
+    const fresh = await hf.mutex('mine:b').acquire()
+    expect(await post({ name: 'mine:a', tokens })).toBe(409)
+    expect(await post({ name: 'mine:b', tokens: [] })).toBe(409)
+    expect(await post({ name: 'theirs', tokens: [] })).toBe(404)
+    expect([next, fresh, theirs].map(({ state }) => state)).toEqual(['held', 'held', 'held'])
+    expect(audit.map(({ broken }) => broken)).toEqual([null, null, null, null])
+    expect(audit[1]?.holders[0]).toContain('next')
+    page.close()
+    await close()
+  })
+
+  test('what is no address is not there', async () => {
+    for (const path of ['//', '//[', '/\\']) expect(await rawStatus(shown.port, path)).toBe(404)
   })
 
   test('is read-only unless it is told otherwise', async () => {

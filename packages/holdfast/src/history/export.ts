@@ -18,40 +18,60 @@ export interface TraceProcess {
 }
 
 const US = 1_000
+/** The wall clock is read in whole milliseconds, and reports round lengths: so much may two bars seem to cross. */
+const CLOCK_MS = 2
 const WAITS = ['acquired', 'refused', 'timed-out', 'aborted', 'failed']
 const HOLDS = ['released', 'lost']
 
 /** Trace Event JSON: open it in ui.perfetto.dev or chrome://tracing. A row for each lock, waits and holds as bars. */
 export function toTrace(processes: readonly TraceProcess[]): string {
   const events: object[] = []
-  for (const { host, pid, label, entries } of processes) {
-    const name = label === '' ? `${host}:${pid}` : `${label} (${host}:${pid})`
+  const pids = new Set<number>()
+  for (const { host, pid: own, label, entries } of processes) {
+    // In containers every process may be number 1, and a trace knows processes by their number only.
+    let pid = own
+    while (pids.has(pid)) pid++
+    pids.add(pid)
+    const name = label === '' ? `${host}:${own}` : `${label} (${host}:${own})`
     events.push({ ph: 'M', pid, tid: 0, name: 'process_name', args: { name } })
-    const rows = new Map<string, number>()
-    const rowOf = (text: string): number => {
-      let tid = rows.get(text)
-      if (tid === undefined) {
-        tid = rows.size + 1
-        rows.set(text, tid)
-        events.push({ ph: 'M', pid, tid, name: 'thread_name', args: { name: text } })
-      }
-      return tid
+    const rows = new Rows()
+    const drawn = entries.map((entry) => ({ pid, ...rows.place(entry) }))
+    for (const [tid, text] of rows.names()) {
+      events.push({ ph: 'M', pid, tid, name: 'thread_name', args: { name: text } })
     }
-    for (const entry of entries) events.push(...bars(entry, pid, rowOf))
+    for (const one of drawn) events.push(one)
   }
   return JSON.stringify({ displayTimeUnit: 'ms', traceEvents: events })
 }
 
-function bars(entry: TraceEntry, pid: number, rowOf: (text: string) => number): object[] {
-  const { atMs, event, lock, ms = 0, reason, by } = entry
-  const args = { lock, ...(reason === undefined ? {} : { reason }), ...(by === undefined ? {} : { by }) }
-  const kind = WAITS.includes(event) ? 'wait' : HOLDS.includes(event) ? 'hold' : null
-  if (kind === null) {
-    return [{ ph: 'i', s: 't', name: event, cat: 'holdfast', pid, tid: rowOf(`${lock}: hold`), ts: atMs * US, args }]
+/** The rows of one process. Perfetto drops bars of a row that cross, so callers that overlap get more rows. */
+class Rows {
+  /** For each lock and kind, when each of its rows is free again. */
+  readonly #lanes = new Map<string, { readonly tid: number; untilMs: number }[]>()
+  #count = 0
+
+  /** What is drawn, in a row that is free. Entries must come by their end, as they are written. */
+  place({ atMs, event, lock, ms = 0, reason, by }: TraceEntry): object {
+    const kind = WAITS.includes(event) ? 'wait' : HOLDS.includes(event) ? 'hold' : null
+    const row = `${lock}: ${kind ?? 'hold'}`
+    const lanes = this.#lanes.get(row) ?? []
+    this.#lanes.set(row, lanes)
+    let lane = kind === null ? lanes[0] : lanes.find(({ untilMs }) => untilMs <= atMs - ms + CLOCK_MS)
+    if (lane === undefined) lanes.push((lane = { tid: ++this.#count, untilMs: 0 }))
+    const args = { lock, ...(reason === undefined ? {} : { reason }), ...(by === undefined ? {} : { by }) }
+    const where = { cat: 'holdfast', tid: lane.tid, args }
+    if (kind === null) return { ph: 'i', s: 't', name: event, ts: atMs * US, ...where }
+    const beginMs = Math.max(atMs - ms, lane.untilMs)
+    lane.untilMs = Math.max(beginMs, atMs)
+    const name = `${kind === 'wait' ? 'wait' : 'held'}: ${event}`
+    return { ph: 'X', name, ts: beginMs * US, dur: (lane.untilMs - beginMs) * US, ...where }
   }
-  const name = kind === 'wait' ? `wait: ${event}` : `held: ${event}`
-  const tid = rowOf(`${lock}: ${kind}`)
-  return [{ ph: 'X', name, cat: 'holdfast', pid, tid, ts: (atMs - ms) * US, dur: ms * US, args }]
+
+  names(): [tid: number, name: string][] {
+    return [...this.#lanes].flatMap(([row, lanes]) =>
+      lanes.map(({ tid }, i): [number, string] => [tid, i === 0 ? row : `${row} ${i + 1}`]),
+    )
+  }
 }
 
 /** A process with a history for the checker. */

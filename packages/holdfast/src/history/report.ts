@@ -81,7 +81,10 @@ const RECENT_MAX = 64
 /** The most limiters in a report, and the most keys of each. */
 const LIMITERS_MAX = 8
 const BYTES_MAX = 8_192
-/** After a wait of this length it is worth a look at who holds the lock; each report makes at most so many looks. */
+/**
+ * After a wait of this length it is worth a look at who holds the lock, and again every `AGAIN_MS`, because the holder
+ * changes while others wait. Each report makes at most so many looks.
+ */
 const LONG_WAIT_MS = 1_000
 const LOOKS_MAX = 4
 
@@ -89,7 +92,10 @@ interface Wait {
   readonly lock: string
   readonly sinceMs: number
   readonly holders: () => Promise<readonly PlaceView[]>
+  /** Who held the lock when somebody looked; null: nobody has looked yet. */
   blockedBy: readonly Blocker[] | null
+  /** When to look next, by the monotonic clock. */
+  lookAt: number
 }
 
 export class Reporting {
@@ -138,9 +144,11 @@ export class Reporting {
     const { atMs, lock, ms, by, reason, token, request = 0 } = entry
     this.#isChanged = true
     this.#totals[event] = (this.#totals[event] ?? 0) + 1
-    if (event === 'waiting' && !this.#waits.has(request)) {
-      const holders = (told as unknown as { readonly holders: Wait['holders'] }).holders
-      this.#waits.set(request, { lock, sinceMs: atMs, holders, blockedBy: null })
+    if (event === 'waiting') {
+      // The event comes again when the caller goes on waiting elsewhere: it is still one wait, from its beginning.
+      const { holders } = told as unknown as Pick<Wait, 'holders'>
+      const wait = { lock, sinceMs: atMs, holders, blockedBy: null, lookAt: entry.monoMs + LONG_WAIT_MS }
+      if (!this.#waits.has(request)) this.#waits.set(request, wait)
     } else if (event !== 'requested') {
       this.#waits.delete(request)
     }
@@ -174,7 +182,7 @@ export class Reporting {
     try {
       const now = this.#core.runtime.now()
       if (now - this.#listedAt >= LIST_EVERY_MS) await this.#enlist(now)
-      if (this.#isChanged || now - this.#writtenAt >= AGAIN_MS) await this.#write(now)
+      if (this.#isChanged || now - this.#writtenAt >= AGAIN_MS || this.#unseen(now).length > 0) await this.#write(now)
     } catch (error) {
       // The store is silent, or has no cells. A report is only for people, and locks go on without it.
       diagnostics.failed(REPORTS_KEY, error)
@@ -196,7 +204,7 @@ export class Reporting {
   }
 
   async #write(now: number): Promise<void> {
-    await this.#look()
+    await this.#look(now)
     this.#isChanged = false
     const report = this.#make()
     let version = await this.#cell.write(report, this.#version)
@@ -206,11 +214,21 @@ export class Reporting {
     this.#writtenAt = now
   }
 
-  async #look(): Promise<void> {
-    const since = this.#core.runtime.wallNow() - LONG_WAIT_MS
-    const long = [...this.#waits.values()].filter(({ sinceMs, blockedBy }) => sinceMs < since && blockedBy === null)
-    for (const wait of long.slice(0, LOOKS_MAX)) {
-      wait.blockedBy = (await wait.holders()).slice(0, 3).map(({ host, pid, label }) => ({ host, pid, label }))
+  /** The long waits of which it is not known who blocks them now: first those that are due for longest. */
+  #unseen(now: number): Wait[] {
+    return [...this.#waits.values()].filter(({ lookAt }) => lookAt <= now).toSorted((a, b) => a.lookAt - b.lookAt)
+  }
+
+  /** One question for each lock, however many wait for it. */
+  async #look(now: number): Promise<void> {
+    const asked = new Set<string>()
+    for (const { lock, holders } of this.#unseen(now)) {
+      if (asked.has(lock)) continue
+      if (asked.size === LOOKS_MAX) return
+      asked.add(lock)
+      const blockedBy = (await holders()).slice(0, 3).map(({ host, pid, label }) => ({ host, pid, label }))
+      const seen = { blockedBy, lookAt: now + AGAIN_MS }
+      for (const wait of this.#waits.values()) if (wait.lock === lock) Object.assign(wait, seen)
     }
   }
 

@@ -83,8 +83,9 @@ class MeterSink implements Sink {
     const same = sums.find(({ attributes }) => Object.keys(labels).every((name) => attributes[name] === labels[name]))
     const sum: Sum = same ?? { attributes: labels, value: 0 }
     if (same === undefined) sums.push(sum)
+    // A hold from before the measuring began also ends; the gauge must not go below zero for that.
     return (value) => {
-      sum.value += value
+      sum.value = Math.max(0, sum.value + value)
     }
   }
 

@@ -85,11 +85,12 @@ class Registry {
       all = new Map()
       this.#series.set(key, all)
     }
-    const id = Object.values(labels).join('\u0000')
+    // As written: a scrape may have each line once, and two groups may be written alike.
+    const id = written(labels)
     let series = all.get(id)
     if (series === undefined) {
       const counts = isHistogram ? [...BUCKETS_S.map(() => 0), 0] : null
-      series = { labels: written(labels), value: 0, counts }
+      series = { labels: id, value: 0, counts }
       all.set(id, series)
     }
     return series
@@ -123,7 +124,8 @@ function written(labels: Labels): string {
     .join(',')
 }
 
-/** Escaped as the text format wants it. The name of a lock may hold a NUL, which is shown instead of sent. */
+/** Escaped as the text format wants it. A NUL, or half of a letter where a long group was cut, is shown as \uFFFD. */
 function escaped(value: string): string {
-  return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n').replaceAll('\u0000', '\uFFFD')
+  const text = Buffer.from(value).toString().replaceAll('\u0000', '\uFFFD')
+  return text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
 }

@@ -89,6 +89,51 @@ test('a trace has a bar for each wait and each hold, where it was', async () => 
   for (const event of traceEvents) expect(event.pid).toBe(7)
 })
 
+interface Bar {
+  readonly ph: string
+  readonly pid: number
+  readonly tid: number
+  readonly ts: number
+  readonly dur: number
+}
+
+test('bars of one row never cross, and processes of the same number stay apart', async () => {
+  await using hf = await holdfast(memory(), { history: true })
+  const held = await hf.mutex('m').acquire()
+  const waiting: Promise<{ release(): Promise<boolean> }>[] = []
+  for (let i = 0; i < 3; i++) {
+    waiting.push(hf.mutex('m').acquire())
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+  await held.release()
+  // Permits that are held at the same time, and end in the order in which they began.
+  for (const one of waiting) {
+    const permits = [await hf.semaphore('s', 2).acquire()]
+    await (await one).release()
+    permits.push(await hf.semaphore('s', 2).acquire())
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    for (const permit of permits) await permit.release()
+  }
+  const entries = hf.history()
+  const processes = ['a', 'b', ''].map((label) => ({ host: `h${label}`, pid: 1, label, entries }))
+  const { traceEvents } = JSON.parse(toTrace(processes)) as { traceEvents: (Bar & { args: { name?: string } })[] }
+  const bars = traceEvents.filter(({ ph }) => ph === 'X')
+  expect(bars.length).toBe(60)
+  expect(new Set(bars.map(({ pid }) => pid)).size).toBe(3)
+  const crossing = bars.filter((bar, i) =>
+    bars.some(
+      (other, k) =>
+        k !== i &&
+        `${other.pid} ${other.tid}` === `${bar.pid} ${bar.tid}` &&
+        other.ts < bar.ts &&
+        bar.ts < other.ts + other.dur,
+    ),
+  )
+  expect(crossing).toEqual([])
+  const names = traceEvents.filter(({ ph }) => ph === 'M').map(({ args }) => args.name)
+  expect(names).toEqual(expect.arrayContaining(['a (ha:1)', 'b (hb:1)', 'h:1', 'm: wait', 'm: wait 2', 's: hold 2']))
+})
+
 async function played(): Promise<HistoryEntry[]> {
   const hf = await holdfast(memory(), { history: true, ttlMs: 600 })
   await Promise.all([1, 2, 3].map(() => hf.mutex('m').using(() => undefined)))

@@ -2,9 +2,20 @@
 import { expect, test } from 'vitest'
 import { holdfast, type Report, type Reporter } from '../../src/index.ts'
 import { reportKey, REPORTS_KEY } from '../../src/history/report.ts'
+import type { LineView } from '../../src/contract/driver.ts'
 import { memory } from '../../src/stores/memory/index.ts'
 import { FaultyDriver } from '../../conformance/faulty.ts'
 import { ManualRuntime } from '../manual-runtime.ts'
+
+/** Counts how often somebody asks who holds a lock. */
+class ListedDriver extends FaultyDriver {
+  lists = 0
+
+  override list(prefix: string): AsyncIterable<LineView> {
+    this.lists++
+    return super.list(prefix)
+  }
+}
 
 async function setUp({ label = 'web' } = {}) {
   const runtime = new ManualRuntime()
@@ -12,7 +23,8 @@ async function setUp({ label = 'web' } = {}) {
   const before = (_call: number, method: string): void => {
     if (method === 'swap') swaps.count++
   }
-  const hf = await holdfast(new FaultyDriver(memory({ runtime }), { before }), { runtime, report: true, label })
+  const driver = new ListedDriver(memory({ runtime }), { before })
+  const hf = await holdfast(driver, { runtime, report: true, label })
   const read = async (): Promise<Report> => {
     const { value: list = {} } = await hf.cell<Record<string, Reporter>>(REPORTS_KEY).read()
     const [id = ''] = Object.keys(list)
@@ -20,7 +32,7 @@ async function setUp({ label = 'web' } = {}) {
     const { value } = await hf.cell<Report>(reportKey(id)).read()
     return value as Report
   }
-  return { runtime, hf, read, swaps }
+  return { runtime, hf, driver, read, swaps }
 }
 
 test('holds, waits and what blocks them, and what happened, as documented', async () => {
@@ -44,6 +56,61 @@ test('holds, waits and what blocks them, and what happened, as documented', asyn
   await (await waiting).release()
   await runtime.pass(5_000)
   expect(await read()).toMatchObject({ holds: [], waits: [], totals: { released: 2 } })
+  await hf.close()
+})
+
+test('who goes on waiting in the store is one wait from its beginning, blocked by who holds now', async () => {
+  const { runtime, hf, driver, read } = await setUp()
+  // A fixed lease is handed on to nobody in the process.
+  const lock = hf.mutex('stock', { renew: false, ttlMs: 600_000 })
+  const mine = await lock.acquire()
+  const others = await Promise.all(['first', 'second'].map((label) => holdfast(driver, { runtime, label })))
+  const rivals = others.map((other) => other.mutex('stock').acquire())
+  await runtime.pass(100)
+  const sinceMs = runtime.wallNow()
+  const waiting = lock.acquire()
+  await runtime.pass(3_000)
+  await mine.release()
+  for (const [i, rival] of rivals.entries()) {
+    const held = await rival
+    await runtime.pass(15_000)
+    const blockedBy = [{ label: i === 0 ? 'first' : 'second' }]
+    expect((await read()).waits).toMatchObject([{ lock: 'stock', sinceMs, blockedBy }])
+    await held.release()
+  }
+  await (await waiting).release()
+  await runtime.pass(3_000)
+  expect(await read()).toMatchObject({ waits: [], totals: { waiting: 2 } })
+  for (const each of [hf, ...others]) await each.close()
+})
+
+test('many who wait for one lock ask once who holds it', async () => {
+  const { runtime, hf, driver, read } = await setUp()
+  const held = await hf.mutex('stock').acquire()
+  const waiting = Array.from({ length: 100 }, () => hf.mutex('stock').acquire())
+  await runtime.pass(9_000)
+  expect(driver.lists).toBe(1)
+  const { waits } = await read()
+  expect(waits.map(({ blockedBy }) => blockedBy?.[0]?.label)).toEqual(waits.map(() => 'web'))
+  expect(waits.length).toBeGreaterThan(10)
+  await held.release()
+  for (const one of waiting) await (await one).release()
+  await hf.close()
+})
+
+test('who blocks is told within seconds, also if nothing else happens and the wall clock is put back', async () => {
+  const { runtime, hf, read } = await setUp()
+  const held = await hf.mutex('stock').acquire()
+  // The report that is written at 2 000 ms has the wait, which is too short for a look.
+  await runtime.pass(1_500)
+  const waiting = hf.mutex('stock').acquire()
+  await runtime.pass(1_000)
+  expect((await read()).waits).toMatchObject([{ blockedBy: null }])
+  runtime.wallMs -= 3_600_000
+  await runtime.pass(4_000)
+  expect((await read()).waits).toMatchObject([{ blockedBy: [{ label: 'web' }] }])
+  await held.release()
+  await (await waiting).release()
   await hf.close()
 })
 

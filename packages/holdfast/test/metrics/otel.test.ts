@@ -79,6 +79,27 @@ test('every metric of the list arrives, with its unit and its attributes', async
   await meterProvider.shutdown()
 })
 
+test('holds and terms from before the measuring began make no gauge negative', async () => {
+  await using hf = await holdfast(memory())
+  const held = await hf.mutex('m').acquire()
+  const election = hf.election('e')
+  await election.campaign()
+  const kept = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
+  const reader = new PeriodicExportingMetricReader({ exporter: kept, exportIntervalMillis: 3_600_000 })
+  const meterProvider = new MeterProvider({ readers: [reader] })
+  begin({ meterProvider, spans: false })
+  await held.release()
+  await election.resign()
+  await hf.mutex('m').acquire()
+  await reader.forceFlush()
+  const arrived = kept.getMetrics().at(-1)?.scopeMetrics[0]?.metrics ?? []
+  const points = arrived
+    .filter(({ descriptor: { name } }) => name === 'holdfast.lock.held' || name === 'holdfast.election.leader')
+    .flatMap(({ dataPoints }) => dataPoints.map(({ attributes, value }) => [attributes['lock'], value]))
+  expect(Object.fromEntries(points)).toEqual({ m: 1, e: 0 })
+  await meterProvider.shutdown()
+})
+
 test('a wait is a span under the span of its caller, and says who blocked it', async () => {
   begin({ tracerProvider, blockedByAfterMs: 1 })
   const driver = memory()

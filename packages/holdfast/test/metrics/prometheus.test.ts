@@ -116,6 +116,18 @@ test('names of any kind are labels of one line', async () => {
   expect(metrics.text()).not.toContain('\u0000')
 })
 
+test('no line comes twice, also of groups that are written alike', async () => {
+  const metrics = begin({ groupOf: (name) => name })
+  await using hf = await holdfast(memory())
+  // A NUL can't be written, and the cut after 128 goes through the middle of a letter.
+  const names = ['a\u0000', 'a\uFFFD', `${'x'.repeat(127)}\u{1F512}`, `${'x'.repeat(127)}\u{1F9E8}`]
+  for (const name of names) await hf.mutex(name).using(() => undefined)
+  const sent = Buffer.from(metrics.text()).toString()
+  const series = sent.split('\n').map((line) => line.slice(0, line.lastIndexOf(' ')))
+  expect(series.filter((line, i) => !line.startsWith('#') && line !== '' && series.indexOf(line) !== i)).toEqual([])
+  expect(sumOf(samples(sent), 'holdfast_lock_hold_duration_seconds_count', { lock: 'a\uFFFD' })).toBe(2)
+})
+
 test('a thousand groups make no more than the groups that are allowed', async () => {
   const metrics = begin({ groupOf: (name) => name, groupsMax: 10 })
   await using hf = await holdfast(memory())
