@@ -122,7 +122,8 @@ export class Redlock extends EventEmitter {
 
   async #take(resources: string[], duration: number, own: RedlockSettings, renew: boolean): Promise<MultiHeld> {
     checkDuration(duration)
-    if (resources.length === 0) throw new UsageError('resources must be a list of names with at least one in it, given []')
+    if (resources.length === 0)
+      throw new UsageError('resources must be a list of names with at least one in it, given []')
     const locks = [...new Set(resources)].map((name) =>
       this.#hf.mutex(name, { ttlMs: this.#ttlMs(duration), renew, reentrant: false }),
     )
