@@ -47,6 +47,12 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   dashboard: ['grafana', 'console'],
   monitor: ['metrics', 'prometheus'],
   alarm: ['alert'],
+  unlock: ['release'],
+  concurrency: ['semaphore'],
+  cjs: ['commonjs'],
+  esm: ['modules'],
+  bun: ['runtimes'],
+  deno: ['runtimes'],
 }
 
 /**

@@ -1,6 +1,7 @@
-/** docs/reference/options.md and environment.md leave nothing out: they are compared with the sources. */
+/** docs/reference/options.md, environment.md and cli.md leave nothing out: they are compared with the sources. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { COMMANDS } from '../../packages/holdfast/src/cli/commands.ts'
 import { EXIT } from '../../packages/holdfast/src/cli/exit.ts'
 import { STORES } from '../../packages/holdfast/src/stores/registry.ts'
 import { ROOT, sourcesOf } from './sources.ts'
@@ -52,6 +53,10 @@ test('every scheme of a URL and every setting, beside its store', () => {
     const own = schemes.includes('redis+sentinel') ? settings.filter((key) => key.startsWith('sentinel')) : settings
     for (const setting of own) expect(line, schemes[0]).toContain(`\`${setting}\``)
   }
+})
+
+test('every command of the command line', () => {
+  for (const name of Object.keys(COMMANDS)) expect(read('docs/reference/cli.md')).toContain(`\n    holdfast ${name} `)
 })
 
 test('every exit code', () => {

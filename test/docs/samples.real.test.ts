@@ -1,6 +1,6 @@
 /**
  * Every sample of TypeScript in the README and in docs/ compiles under strict against the built package; those of the
- * README and of docs/start run.
+ * README, of docs/start, and those whose page says what they print, run.
  */
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -115,18 +115,23 @@ test('the samples of the README run', async () => {
   ])
 }, 300_000)
 
-test('the programs of docs/start print what their pages say', async () => {
+/** As `npm init` writes it: a file is a module by its ending alone. */
+test('whole programs print what their pages say, in a project of any kind', async () => {
   await requireServers(['redis'])
-  const programs = samples.filter(({ at }) => at.startsWith('docs/start/'))
-  expect(programs.length).toBeGreaterThan(5)
+  const project = join(folder, 'start')
+  await mkdir(project)
+  await writeFile(join(project, 'package.json'), '{ "type": "commonjs" }')
+  const ending = /npx tsx first(\.\w+)$/m.exec(await readFile(join(ROOT, 'docs/start/index.md'), 'utf8'))?.[1] as string
+  const programs = samples.filter(({ at, prints }) => at.startsWith('docs/start/') || prints !== null)
+  expect(programs.length).toBeGreaterThan(7)
   const bed = await testbed()
   try {
     const redis = await bed.redis()
     for (const program of programs) {
-      const file = join(folder, `run-${basename(fileOf(program))}`)
+      const file = join(project, basename(fileOf(program)).replace(/\.ts$/, ending))
       await writeFile(file, program.text.replaceAll('redis://localhost:6379', redis.url))
       const env = { ...process.env, XDG_STATE_HOME: join(folder, 'state') }
-      const options = { cwd: folder, env, timeout: 60_000 }
+      const options = { cwd: project, env, timeout: 60_000 }
       const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', file], options)
       expect(stdout, program.at).toBe(program.prints)
     }

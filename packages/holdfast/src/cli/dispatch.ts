@@ -30,7 +30,7 @@ export async function dispatch(line: CommandLine, args: readonly string[]): Prom
 
 async function execute(line: CommandLine, args: readonly string[]): Promise<number> {
   const [first, ...rest] = args
-  if (first === undefined) throw new UsageError(`there is no command given; see ${line.name} --help`)
+  if (first === undefined) throw new UsageError(`no command was given; see ${line.name} --help`)
   if (first === '--version' || first === '-V') {
     print(line.version())
     return EXIT.ok

@@ -19,7 +19,7 @@ export interface ExecutionResult {
   readonly attempts: readonly Promise<ExecutionStats>[]
 }
 
-/** Somebody else holds one of the resources. The 'error' event carries this error. */
+/** Somebody else holds one of the resources, or a release came too late. The 'error' event carries this error. */
 export class ResourceLockedError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)

@@ -56,9 +56,9 @@ export class Redlock extends EventEmitter {
   async release(lock: Lock, settings?: Partial<RedlockSettings>): Promise<ExecutionResult> {
     resolveSettings(settings, this.settings)
     lock.expiration = 0
-    if (lock.held.holds.every(({ state }) => state === 'released')) throw this.#failed(new Error('released before'))
-    if (await lock.held.release()) return { attempts: [attemptOf(this.clients, null)] }
-    throw this.#failed(new Error('the lock was lost before it was released'))
+    const before = lock.held.holds.every(({ state }) => state === 'released')
+    if (!before && (await lock.held.release())) return { attempts: [attemptOf(this.clients, null)] }
+    throw this.#failed(new ResourceLockedError(before ? 'released before' : 'the lock was lost before it was released'))
   }
 
   /**
@@ -122,6 +122,8 @@ export class Redlock extends EventEmitter {
 
   async #take(resources: string[], duration: number, own: RedlockSettings, renew: boolean): Promise<MultiHeld> {
     checkDuration(duration)
+    if (resources.length === 0)
+      throw new UsageError('resources must be a list of names with at least one in it, given []')
     const locks = [...new Set(resources)].map((name) =>
       this.#hf.mutex(name, { ttlMs: this.#ttlMs(duration), renew, reentrant: false }),
     )

@@ -42,7 +42,7 @@ export function resolveSettings(
   const own = checkKeys('redlock settings', given, Object.keys(DEFAULTS))
   const settings: Record<string, unknown> = { ...base }
   for (const [key, value] of Object.entries(own)) {
-    // As in redlock 5: if a value has another type, the default counts.
+    // redlock 5 takes its default without a word for a value of another type: '10' would be 10 by luck only.
     if (value === undefined) continue
     if (typeof value !== typeof DEFAULTS[key as keyof RedlockSettings] || Number.isNaN(value)) {
       throw new UsageError(`${key} must be a ${typeof DEFAULTS[key as keyof RedlockSettings]}, given ${shown(value)}`)
