@@ -3,8 +3,10 @@
  * stream, far more than what is in it. Callers that are answered together also go on together: 256 tasks that each lock
  * a name of their own need four requests at a time. No request waits for company.
  */
+import type { Entry } from '../../contract/driver.ts'
 import { type EtcdClient, EtcdProtocolError, type TxnRequest, type TxnResponse } from '../../clients/etcd/index.ts'
 import { isRefused } from './leases.ts'
+import type { OwnPlace } from './places.ts'
 
 /**
  * etcd takes 128 operations in a transaction. Of an inner transaction's limit the outer one's own operations are
@@ -13,9 +15,15 @@ import { isRefused } from './leases.ts'
 const MEMBERS_MAX = 64
 
 interface Member {
-  readonly txn: TxnRequest
+  txn: TxnRequest
   resolve(answer: TxnResponse): void
   reject(error: unknown): void
+}
+
+/** A place that goes in this turn, and that was never written anew: its number says when it came. */
+interface Leaver {
+  readonly place: OwnPlace
+  readonly member: Member
 }
 
 interface Batch {
@@ -27,6 +35,8 @@ interface Batch {
 export class Batches {
   readonly #client: EtcdClient
   #open: Batch[] = []
+  /** Who leaves which line in this turn. */
+  readonly #leavers = new Map<string, Leaver>()
 
   constructor(client: EtcdClient) {
     this.#client = client
@@ -39,9 +49,65 @@ export class Batches {
    * one step would have one number.
    */
   send(line: string, txn: TxnRequest, timeoutMs: number): Promise<TxnResponse> {
+    // Whoever asks later must not be let in with the place that goes, ahead of this caller.
+    this.#leavers.delete(line)
     return new Promise((resolve, reject) => {
       this.#batchFor(line, timeoutMs).members.push({ txn, resolve, reject })
     })
+  }
+
+  /** The same for a place that goes. */
+  leave(place: OwnPlace, txn: TxnRequest, timeoutMs: number): Promise<TxnResponse> {
+    const { token, modRevision, entry } = place
+    return new Promise((resolve, reject) => {
+      const member = { txn, resolve, reject }
+      this.#batchFor(entry.line, timeoutMs).members.push(member)
+      if (token === modRevision) this.#leavers.set(entry.line, { place, member })
+    })
+  }
+
+  /**
+   * The same for a place that comes if the line is empty. If a place of this process goes in the same turn, one step
+   * does both: a kept lock whose numbers are used up waits for one answer and not for two.
+   */
+  enterAlone({ line }: Entry, txn: TxnRequest, timeoutMs: number): Promise<TxnResponse> {
+    const leaver = this.#leavers.get(line)
+    if (leaver === undefined) return this.send(line, txn, timeoutMs)
+    this.#leavers.delete(line)
+    return new Promise((resolve, reject) => {
+      this.#join(leaver, { txn, resolve, reject }, timeoutMs)
+    })
+  }
+
+  /**
+   * The place that goes must be the only one of its line. No key came or was written after it, and none came before
+   * it: a reader beside it would be overlooked, and a waiter behind it overtaken.
+   */
+  #join({ place, member }: Leaver, next: Member, timeoutMs: number): void {
+    const { line } = place.slot
+    const [key, rangeEnd, last] = [line.start, line.end, { ...member }]
+    const apart = (): void => {
+      this.#sendOne(last, timeoutMs)
+      this.#sendOne(next, timeoutMs)
+    }
+    member.txn = {
+      compare: [
+        ...(last.txn.compare ?? []),
+        { target: 'mod', result: '<', key, rangeEnd, modRevision: place.token + 1n },
+        { target: 'create', result: '>', key, rangeEnd, createRevision: place.token - 1n },
+      ],
+      success: [...(last.txn.success ?? []), ...(next.txn.success ?? [])],
+    }
+    member.resolve = (answer) => {
+      if (!answer.succeeded) return apart()
+      last.resolve({ ...answer, responses: answer.responses.slice(0, 1) })
+      next.resolve({ ...answer, responses: answer.responses.slice(1) })
+    }
+    member.reject = (error) => {
+      if (isRefused(error)) return apart()
+      last.reject(error)
+      next.reject(error)
+    }
   }
 
   #batchFor(line: string, timeoutMs: number): Batch {
@@ -65,6 +131,7 @@ export class Batches {
   #sendAll(): void {
     const batches = this.#open
     this.#open = []
+    this.#leavers.clear()
     for (const { members, timeoutMs } of batches) {
       if (members.length === 1) this.#sendOne(members[0] as Member, timeoutMs)
       else this.#sendMany(members, timeoutMs)

@@ -52,8 +52,11 @@ export class Entering {
       try {
         const { calm } = standing.slot
         const isShort = alone || calm.isLikely
+        const { batches } = this.#parts
         const txn = isShort ? look.aloneTxn(standing, lease, value, alone) : look.behindTxn(standing, lease, value)
-        const answer = await this.#parts.batches.send(entry.line, txn, timeoutMs)
+        const answer = await (isShort && !alone
+          ? batches.enterAlone(entry, txn, timeoutMs)
+          : batches.send(entry.line, txn, timeoutMs))
         const seen = look.entered(standing, lease, answer)
         calm.found('token' in seen && seen.front === 0)
         if ('token' in seen) return this.#entered(standing, seen, since)

@@ -20,8 +20,10 @@ export async function leavePlace(
   const { key } = standing.slot
   if (token !== 0n) {
     const compare = [{ target: 'mod', result: '=', key, modRevision }] as const
-    const success = raise === null ? [{ deleteRange: { key } }] : removal(keys, entry.line, { key }, raise)
-    const { succeeded } = await batches.send(entry.line, { compare, success }, timeoutMs)
+    const { succeeded } =
+      raise === null
+        ? await batches.leave(standing, { compare, success: [{ deleteRange: { key } }] }, timeoutMs)
+        : await batches.send(entry.line, { compare, success: removal(keys, entry.line, { key }, raise) }, timeoutMs)
     if (succeeded) return true
   }
   // The place is gone; or an unanswered request of its own has written it anew; or it was broken; or it was handed on,

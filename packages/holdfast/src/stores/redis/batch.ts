@@ -17,10 +17,18 @@ import type { Script } from '../../clients/redis/script.ts'
 const MOST = 32
 const MOST_FIRST = 8
 
-interface Call {
+/** What is asked of one line. Read here and not by whoever asks: a promise and its two closures less for each call. */
+interface Ask<T> {
   readonly keys: readonly string[]
   readonly own: Argument | null
-  readonly resolve: (reply: unknown) => void
+  readonly read: (reply: unknown) => T | Promise<T>
+  /** The error that the caller gets instead. */
+  readonly fault: (error: unknown) => unknown
+}
+
+interface Call {
+  readonly ask: Ask<unknown>
+  readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
 }
 
@@ -52,10 +60,10 @@ export class ScriptBatch {
    * each. For one line it answers with that line's reply, for several with a list. Calls share by the same list of
    * arguments.
    */
-  run(script: Script, shared: readonly Argument[], keys: readonly string[], own: Argument | null): Promise<unknown> {
+  run<T>(script: Script, shared: readonly Argument[], ask: Ask<T>): Promise<T> {
     const isFirst = ++this.#count === 1
     if (isFirst) process.nextTick(this.#end)
-    if ((isFirst && !this.#isBusy) || !this.#transport.joins) return this.#alone(script, shared, keys, own)
+    if ((isFirst && !this.#isBusy) || !this.#transport.joins) return this.#alone(script, shared, ask)
     return new Promise((resolve, reject) => {
       // Calls leave in the order in which they were made.
       if (this.#script !== script || this.#shared !== shared) {
@@ -63,7 +71,7 @@ export class ScriptBatch {
         this.#script = script
         this.#shared = shared
       }
-      this.#calls.push({ keys, own, resolve, reject })
+      this.#calls.push({ ask, resolve: resolve as Call['resolve'], reject })
       if (this.#calls.length < this.#most) return
       this.#most = MOST
       this.flush()
@@ -79,14 +87,14 @@ export class ScriptBatch {
     const shared = this.#shared
     this.#calls = []
     if (calls.length === 1) {
-      this.#alone(script, shared, first.keys, first.own).then(first.resolve, first.reject)
+      this.#alone(script, shared, first.ask).then(first.resolve, first.reject)
       return
     }
     const keys: string[] = []
     const args = [...shared]
-    for (const call of calls) {
-      keys.push(...call.keys)
-      if (call.own !== null) args.push(call.own)
+    for (const { ask } of calls) {
+      keys.push(...ask.keys)
+      if (ask.own !== null) args.push(ask.own)
     }
     this.#transport.run(script, keys, args).then(
       (reply) => share(reply, calls),
@@ -94,32 +102,36 @@ export class ScriptBatch {
     )
   }
 
-  #alone(script: Script, shared: readonly Argument[], keys: readonly string[], own: Argument | null): Promise<unknown> {
-    return this.#transport.run(script, keys, own === null ? shared : [...shared, own])
+  #alone<T>(script: Script, shared: readonly Argument[], { keys, own, read, fault }: Ask<T>): Promise<T> {
+    return this.#transport.run(script, keys, own === null ? shared : [...shared, own]).then(read, (error: unknown) => {
+      throw fault(error)
+    })
   }
 
   /** What the server refuses to one, such as a key of another type, is not refused to all: each asks by itself. */
   #failed(script: Script, shared: readonly Argument[], calls: readonly Call[], error: unknown): void {
     const asksAgain = this.#mayRepeat && replyOf(error) !== null
-    for (const { keys, own, resolve, reject } of calls) {
-      if (asksAgain) this.#alone(script, shared, keys, own).then(resolve, reject)
-      else reject(error)
+    for (const { ask, resolve, reject } of calls) {
+      if (asksAgain) this.#alone(script, shared, ask).then(resolve, reject)
+      else reject(ask.fault(error))
     }
   }
 }
 
 function share(reply: unknown, calls: readonly Call[]): void {
-  if (Array.isArray(reply) && reply.length === calls.length) {
-    for (let i = 0; i < calls.length; i++) {
-      const { resolve, reject } = calls[i] as Call
-      const item: unknown = reply[i]
-      if (item instanceof Error) reject(item)
-      else resolve(item)
+  const isEach = Array.isArray(reply) && reply.length === calls.length
+  for (let i = 0; i < calls.length; i++) {
+    const { ask, resolve, reject } = calls[i] as Call
+    const item: unknown = isEach
+      ? reply[i]
+      : new StoreError(`a script for ${calls.length} locks was not answered with ${calls.length} replies`)
+    try {
+      if (item instanceof Error) reject(ask.fault(item))
+      else resolve(ask.read(item))
+    } catch (error) {
+      reject(error)
     }
-    return
   }
-  const error = new StoreError(`a script for ${calls.length} locks was not answered with ${calls.length} replies`)
-  for (const { reject } of calls) reject(error)
 }
 
 /**

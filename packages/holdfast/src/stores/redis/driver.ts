@@ -102,10 +102,12 @@ export class RedisDriver implements Driver {
     const shared = this.#enterArgs.of(ttlMs, wait ? 1 : 0)
     const sent = this.#sent(entry)
     if (this.#wait !== null) return this.#enterAndWait(entry, [...shared, sent], since, this.#wait)
-    return this.#lines.run(this.#scripts.enter, shared, this.#keys.line(line), sent).then(
-      (reply) => readPlace(reply, entry, since),
-      (error: unknown) => this.#reject(error, line),
-    )
+    return this.#lines.run(this.#scripts.enter, shared, {
+      keys: this.#keys.line(line),
+      own: sent,
+      read: (reply) => readPlace(reply, entry, since),
+      fault: (error) => this.#fault(error, line),
+    })
   }
 
   async touch(entries: readonly Entry[]): Promise<(Place | null)[]> {
@@ -134,11 +136,13 @@ export class RedisDriver implements Driver {
   leave(entry: Entry, afterMs = 0): Promise<void> {
     const { line, id, ttlMs } = entry
     const shared = this.#leaveArgs.of(ttlMs, afterMs)
-    return this.#lines.run(this.#scripts.leave, shared, this.#keys.line(line), `0${id}`).then(
+    return this.#lines.run(this.#scripts.leave, shared, {
+      keys: this.#keys.line(line),
+      own: `0${id}`,
       // Many in front of the next one were dead. One call does so much at most, and others are served between two.
-      (reply) => (Number(reply) === 2 ? this.leave(entry) : undefined),
-      (error: unknown) => this.#reject(error, line),
-    )
+      read: (reply) => (Number(reply) === 2 ? this.leave(entry) : undefined),
+      fault: (error) => this.#fault(error, line),
+    })
   }
 
   watch(line: string, id: string | null, wake: Wake): Stop | Promise<Stop> {
@@ -220,10 +224,12 @@ export class RedisDriver implements Driver {
   }
 
   take(key: string, demand: Demand): Promise<Taken> {
-    return this.#takes.run(this.#scripts.take, this.#wished(demand), [this.#keys.bucket(key)], null).then(
-      (reply) => readTaken(reply, demand),
-      (error: unknown) => this.#reject(error),
-    )
+    return this.#takes.run(this.#scripts.take, this.#wished(demand), {
+      keys: [this.#keys.bucket(key)],
+      own: null,
+      read: (reply) => readTaken(reply, demand),
+      fault: (error) => this.#fault(error),
+    })
   }
 
   close(): Promise<void> {

@@ -1,4 +1,7 @@
-import { beforeAll, describe, expect, test } from 'vitest'
+import { randomBytes } from 'node:crypto'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { type Entry, isGranted, type Place } from '../../../src/contract/driver.ts'
+import { type EtcdStore, etcd } from '../../../src/stores/etcd/index.ts'
 import { skipped } from '../../../../holdfast-lab/src/testbed/require.ts'
 import { lineOf, oneMember, open, rawClient } from './rig.ts'
 
@@ -68,4 +71,46 @@ describe.skipIf(skipped('etcd'))('what is asked for in one turn is one request',
     await pilot.release()
     expect((await lineOf(hf, 'orphan-0')).holders).toEqual([])
   })
+
+  test('a kept lock whose numbers are used up goes on with a new place by one transaction', async () => {
+    const hf = await open(url, TTL)
+    const lock = hf.mutex('spent', { keep: true })
+    const tokens: bigint[] = []
+    const use = async (count: number): Promise<void> => {
+      for (let i = 0; i < count; i++) await lock.using(({ token }) => void tokens.push(token))
+    }
+    await use(1)
+    // Whatever the store tells about the beginning has been told.
+    await expect.poll(async () => (await txns()) - (await txns()), { timeout: 30_000 }).toBe(0)
+    const before = await txns()
+    // A look each time that the store tells of the change, and of what was told while it looked.
+    await use(4 * 1_024)
+    expect((await txns()) - before).toBeLessThanOrEqual(4 * 3)
+    expect(tokens.every((token, i) => i === 0 || token > (tokens[i - 1] as bigint))).toBe(true)
+  })
+
+  test('who leaves and enters in one turn passes neither a waiter behind it nor a reader beside it', async () => {
+    const [ours, theirs] = [await store(), await store()]
+    const [holder, waiter, next] = [entry('turn', 1), entry('turn', 1), entry('turn', 1)]
+    await ours.enter(holder, true)
+    await theirs.enter(waiter, true)
+    const [, behind] = await Promise.all([ours.leave(holder), ours.enter(next, true)])
+    expect(isGranted(next, behind as Place)).toBe(false)
+
+    const [reader, other, writer] = [entry('read', 9), entry('read', 9), { ...entry('read', 9), weight: 9 }]
+    await theirs.enter(other, true)
+    expect(isGranted(reader, (await ours.enter(reader, true)) as Place)).toBe(true)
+    const [, kept] = await Promise.all([ours.leave(reader), ours.enter(writer, true)])
+    expect(isGranted(writer, kept as Place)).toBe(false)
+  })
 })
+
+async function store(): Promise<EtcdStore> {
+  const opened = await etcd(url)
+  onTestFinished(() => opened.close())
+  return opened
+}
+
+function entry(line: string, capacity: number): Entry {
+  return { line, id: randomBytes(16).toString('hex'), weight: 1, capacity, ttlMs: 60_000, data: '{}' }
+}
