@@ -74,7 +74,7 @@ export async function copyOfTree() {
     /** Brings build and dist up to the sources. */
     build() {
       for (const compiler of compilers) compiler.build()
-      execFileSync(process.execPath, ['scripts/bundle.js', '--no-types'], { cwd: path })
+      execFileSync(process.execPath, ['scripts/bundle.js', '--no-types', '--not-shortened'], { cwd: path })
       stamp()
     },
     remove() {

@@ -10,8 +10,14 @@ import { Shim } from './shim.ts'
 /**
  * Only the wall clock is moved, by raw system calls (libfaketime hangs Redis), and the monotonic clock stays what it
  * is. The number is nanoseconds from the true time.
+ *
+ * The kernel does not know that the clock was moved: a program that waits until a moment by its own clock (as MariaDB
+ * does everywhere) would not wait at all after a step back, and InnoDB, which counts such waits as seconds, would end
+ * itself after 600 of them. So the moment is told as the kernel's clock shows it. In glibc, bit 1 of `__wrefs` says
+ * that a condition goes by the monotonic clock.
  */
 const SOURCE = `
+#include <pthread.h>
 static void move(struct timespec *ts) {
   int64_t ns = (int64_t)ts->tv_sec * 1000000000 + ts->tv_nsec + *dial;
   ts->tv_sec = ns / 1000000000;
@@ -38,6 +44,18 @@ time_t time(time_t *at) {
   if (at) *at = ts.tv_sec;
   return ts.tv_sec;
 }
+#ifdef __GLIBC__
+int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *until) {
+  if (cond->__data.__wrefs & 2) return pthread_cond_clockwait(cond, mutex, CLOCK_MONOTONIC, until);
+  struct timespec kernels = *until;
+  int64_t ahead = *dial;
+  kernels.tv_sec -= ahead / 1000000000;
+  kernels.tv_nsec -= ahead % 1000000000;
+  if (kernels.tv_nsec < 0) kernels.tv_sec--, kernels.tv_nsec += 1000000000;
+  if (kernels.tv_nsec >= 1000000000) kernels.tv_sec++, kernels.tv_nsec -= 1000000000;
+  return pthread_cond_clockwait(cond, mutex, CLOCK_REALTIME, &kernels);
+}
+#endif
 `
 
 /** The clock of one program. */

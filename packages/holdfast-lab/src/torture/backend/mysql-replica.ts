@@ -11,7 +11,6 @@ export async function mysqlReplicaBackend(bed: Testbed, clocks: Clocks): Promise
   return replicaBackend(clocks, {
     name: 'mysql-replica',
     versions: await versionOf('mariadb'),
-    keepsTime: 'runs with it stood still, and why was not traced; see mysql',
     start: (o) => bed.mariadbReplica({ ...o, semiSync: true }),
     hurry: async (primary) => {
       await mariadbAsk(primary, 'SET GLOBAL rpl_semi_sync_master_enabled = 0')

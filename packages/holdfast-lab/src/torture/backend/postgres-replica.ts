@@ -11,7 +11,6 @@ export async function postgresReplicaBackend(bed: Testbed, clocks: Clocks): Prom
   return replicaBackend(clocks, {
     name: 'postgres-replica',
     versions: await versionOf('postgres'),
-    keepsTime: null,
     start: (o) => bed.postgresReplica({ ...o, synchronous: true }),
     hurry: async (primary) => {
       await postgresAsk(primary, 'ALTER SYSTEM RESET synchronous_standby_names')

@@ -4,15 +4,13 @@ import type { StartOptions } from '../../testbed/bed.ts'
 import type { ReplicaPair } from '../../testbed/replica-pair.ts'
 import type { Server } from '../../testbed/server.ts'
 import type { Backend, Deed } from './backend.ts'
-import { clockDeeds, type Clocks, unmoved } from './clock.ts'
+import { clockDeeds, type Clocks } from './clock.ts'
 import { NO_VOTES, once, pauseServer } from './deeds.ts'
 import { Gates } from './gates.ts'
 
 export interface ReplicaKind {
   readonly name: string
   readonly versions: string
-  /** Why its clock is not moved; null: it is. */
-  readonly keepsTime: string | null
   /** A commit is answered only when the replica has it. */
   readonly start: (o: StartOptions) => Promise<ReplicaPair>
   /** From now on commits are answered without the replica. */
@@ -22,7 +20,7 @@ export interface ReplicaKind {
 }
 
 export async function replicaBackend(clocks: Clocks, kind: ReplicaKind): Promise<Backend> {
-  const clock = kind.keepsTime === null ? await clocks.make(kind.name) : unmoved(kind.keepsTime)
+  const clock = await clocks.make(kind.name)
   const pair = await kind.start(clock.env === null ? {} : { env: clock.env })
   const gates = new Gates([pair.front], (addresses) => pair.url.replace(`127.0.0.1:${pair.front.port}`, addresses))
   const primary = (): Server => pair.primary
