@@ -25,8 +25,10 @@ describe('holdfast torture', () => {
   test('runs on a store of the user, with faults of our own processes only', { timeout: 120_000 }, async () => {
     const report = terminal.path('report.html')
     const options = [
+      // One fault in five misses its holder. Two faults, of 4 seconds, all missed once in fifty runs: such a run proves
+      // nothing, and says so.
       '--seconds',
-      '4',
+      '10',
       '--seed',
       '7',
       '--clients',
