@@ -1,58 +1,58 @@
-/** What an adapter is: one way to lock, made comparable. Types only; the real ones are in adapters/. */
+/** An adapter makes one way to lock comparable with the others. Types only; the real ones are in adapters/. */
 
 /** One key, as one client sees it. */
 export interface Lock {
-  /** Waits as long as it takes; answers with what release needs. */
+  /** Waits for the lock, however long; returns what `release` needs. */
   acquire(): Promise<unknown>
-  /** Answers with nothing where it is done at once: then nothing is awaited, as its users would not. */
+  /** Returns nothing if the release is done at once: then the bench awaits nothing, as users would not. */
   release(token: unknown): Promise<unknown> | undefined
 }
 
-/** A rate limit that is never reached: what is measured is the asking. */
+/** A rate limit that is never reached: the bench measures the asking. */
 export interface Limit {
-  /** Whether one was taken. */
+  /** Whether the limiter granted one call. */
   take(key: string): Promise<boolean>
 }
 
 /** A maker of ids. */
 export interface IdMaker {
-  /** Null: it must wait. */
+  /** null: the caller must wait. */
   next(): unknown
   /** Waits, and gives the next id. */
   wait(): Promise<unknown>
 }
 
-/** What went to the store so far. */
+/** What this process has sent to the store so far. */
 export interface Calls {
   /** Calls that cost the store something: enter, touch and leave, or commands. */
   readonly total: number
   /** Renewals, each for any number of places. */
   readonly touches: number
-  /** Places renewed by them. */
+  /** Places that those renewals have renewed. */
   readonly places: number
-  /** How long a call kept the event loop, 99.9th percentile; NaN where it is not timed. */
+  /** How long a call kept the event loop busy, 99.9th percentile; NaN if the calls are not timed. */
   readonly blockedMsP999: number
 }
 
 /** An open store, in one process. */
 export interface Client {
   lock(key: string): Lock
-  /** As most programs write it: a new lock with options of its own for one call. Left out: the same as `lock`. */
+  /** A new lock with options of its own for one call, as most programs write it. Default: the same as `lock`. */
   fresh?(key: string): Lock
-  /** One that stays with the process after its release; left out where there is none. */
+  /** A lock that stays with the process after its release; absent if the adapter has none. */
   kept?(key: string): Lock
-  /** Stands before every key of this measurement; `exact` takes names that have it already. */
+  /** Begins every key of this measurement. `exact` takes names that begin with it already. */
   prefix?: string
   exact?(name: string): Lock
-  /** Shared with others of its kind; left out where there is none. */
+  /** A read lock, shared with other readers; absent if the adapter has none. */
   readLock?(key: string): Lock
   limit?(): Limit | Promise<Limit>
   ids?(): IdMaker | Promise<IdMaker>
-  /** Left out where nothing can be counted. */
+  /** Absent if the adapter can't count. */
   calls?(): Calls | Promise<Calls>
-  /** What the store has in memory; left out where it can't be asked. */
+  /** How much memory the store uses; absent if the store can't tell. */
   storeBytes?(): Promise<number>
-  /** Whether a token's owner still believes in it. */
+  /** Whether the owner of a token still believes that it holds the lock. */
   isHeld?(token: unknown): boolean
   close(): unknown
 }
@@ -60,10 +60,10 @@ export interface Client {
 export interface Config {
   /** Of the store. */
   readonly url: string
-  /** For files; every measurement has a new one. */
+  /** The folder for files; every measurement has a new one. */
   readonly folder: string
   readonly ttlMs: number
-  /** Calls and timers are asked for: they are counted only then, since that costs a little. */
+  /** True: count calls and timers. Counting costs a little, so it is done only on demand. */
   readonly counting: boolean
 }
 
@@ -72,23 +72,23 @@ export interface Adapter {
   /** The scheme of the store, '*' for any. */
   readonly store: string
   readonly role: 'ours' | 'raw' | 'peer'
-  /** Packages of bench/package.json that it needs. */
+  /** Packages of bench/package.json that the adapter needs. */
   readonly packages?: readonly string[]
-  /** Scenarios that it is made for; left out: all but `limiter` and `ids`. */
+  /** The scenarios of this adapter. Default: all but `limiter` and `ids`. */
   readonly only?: readonly string[]
   /** Takes part in `limiter` and `ids`, too. */
   readonly kit?: boolean
-  /** Its holds are renewed while they last; false: no part in `holds`. */
+  /** Whether holds are renewed while they last. false: no part in `holds`. */
   readonly renews?: boolean
-  /** It has read locks; left out: no part in `readers`. */
+  /** Whether it has read locks. Default: no part in `readers`. */
   readonly reads?: boolean
-  /** It has locks that stay with the process; left out: no part in `kept`. */
+  /** Whether it has locks that stay with the process. Default: no part in `kept`. */
   readonly keeps?: boolean
-  /** A holder that is gone is replaced; false: no part in `recovery`. */
+  /** Whether the next waiter gets the lock of a dead holder. false: no part in `recovery`. */
   readonly recovers?: boolean
-  /** A killed holder is noticed before its ttl has run out. */
+  /** Whether the store notices a killed holder before its ttl has run out. */
   readonly noticesDeath?: boolean
-  /** Larger herds take it minutes; left out: any size. */
+  /** The largest herd that takes less than minutes. Default: any size. */
   readonly herdMax?: number
   open(config: Config): Client | Promise<Client>
 }

@@ -17,7 +17,7 @@
 /** @type {readonly Bar[]} */
 const MEMORY = [
   { scenario: 'uncontended', case: 'c=1', metric: 'pairsPerS', of: 'async-mutex', atLeast: 0.8 },
-  // The same bars by CPU time, which holds still when others use the machine: 1 / 0.8.
+  // The same bars by CPU time, which does not change when others use the machine: 1 / 0.8.
   { scenario: 'uncontended', case: 'c=1', metric: 'cpuUsPerPair', of: 'async-mutex', atMost: 1.25 },
   { scenario: 'tasks', case: 'n=1000', metric: 'cpuUsPerTask', of: 'async-mutex', atMost: 1.25 },
   { scenario: 'tasks', case: 'n=1000', metric: 'tasksPerS', of: 'async-mutex', atLeast: 0.8 },
@@ -33,7 +33,7 @@ const MEMORY = [
     { scenario: 'limiter', case: tasks, metric: 'takesPerS', of: 'rate-limiter-flexible', atLeast: 1 },
     { scenario: 'limiter', case: tasks, metric: 'cpuUsPerTake', of: 'rate-limiter-flexible', atMost: 1 },
   ]),
-  // Of those that repeat nothing: sapphire-snowflake does.
+  // Compared with makers that never repeat an id; sapphire-snowflake does repeat ids.
   ...['flake-idgen', 'uuid-v7'].map((of) => ({
     scenario: 'ids',
     case: 'one process',
@@ -76,7 +76,7 @@ const SQLITE = [
   },
   { scenario: 'contended', case: 'n=10', adapter: 'holdfast-strict', metric: 'blockedMsP999', atMost: 25 },
   { scenario: 'contended', case: 'n=100', adapter: 'holdfast-strict', metric: 'overlaps', atMost: 0 },
-  // Not here: idle waiting at most 22 store calls a second. The driver's own looks pass by the contract, uncounted.
+  // Not here: idle waiting at most 22 store calls a second. The driver's own looks can't be counted.
   { scenario: 'recovery', case: 'killed, ttl 60 s', metric: 'recoveryMs', atMost: 300 },
 ].map((bar) => ({ store: 'sqlite', ...bar }))
 
@@ -155,7 +155,7 @@ const REDIS = [
   ].map((bar) => ({ scenario: 'contended', case: 'n=100', adapter: 'holdfast-strict', ...bar })),
   { scenario: 'tasks', case: 'n=1000', metric: 'tasksPerS', of: 'best peer', atLeast: 10 },
   { scenario: 'holds', case: 'n=10000', metric: 'callsPerS', atMost: 20 },
-  // Of many: with few, what the process has made once is a tenth of it.
+  // With many names: with few, the objects that the process made once are a tenth of the sum.
   { scenario: 'holds', case: 'n=100000', metric: 'heapBPerLock', atMost: 800 },
   { scenario: 'holds', case: 'n=10000', metric: 'storeBPerLock', atMost: 300 },
   { scenario: 'holds', case: 'n=10000', metric: 'lost', atMost: 0 },
@@ -217,13 +217,13 @@ const READERS = ['etcd', 'zookeeper', 'redlock', 'postgres'].flatMap((store) => 
   { store, scenario: 'readers', case: 'n=2000', metric: 'lost', atMost: 0 },
 ])
 
-/** A command is typed, and runs in a crontab: its start must not be felt. */
+/** People type a command, and crontabs run it: nobody may notice its start. */
 const START = [
   ...['sqlite', 'redis'].map((store) => ({ store, case: 'run', metric: 'ms', of: 'node-alone', atMost: 3 })),
   { store: 'redis', case: 'first lock', metric: 'ms', atMost: 60 },
 ].map((bar) => ({ scenario: 'start', ...bar }))
 
-/** A kept lock asks nobody, and gives way at once. */
+/** A kept lock asks the store nothing, and gives way at once. */
 const KEPT = ['memory', 'sqlite', 'redis', 'etcd', 'zookeeper', 'postgres', 'mysql'].flatMap((store) => [
   { store, scenario: 'kept', case: 'one process', metric: 'pairsPerS', atLeast: 300_000 },
   ...(store === 'memory' ? [] : [{ store, scenario: 'kept', case: 'one process', metric: 'wakeRatio', atMost: 2 }]),

@@ -63,7 +63,7 @@ async function both(store, scenario, isOldFirst) {
 }
 
 /**
- * A process of its own for each measurement: no build warms the other up.
+ * Each measurement has a process of its own, so that no build warms the other up.
  * @param {Task} job
  * @returns {Promise<Figures>}
  */
@@ -96,7 +96,7 @@ async function measure({ build, store, side, scenario }) {
       const hold = await lock.acquire()
       await hold.release()
       pairs++
-      // On memory nothing else would ever run.
+      // Without this pause nothing else would ever run on the memory store.
       if (pairs % 256 === 0) await new Promise((done) => setImmediate(done))
     }
   })

@@ -22,7 +22,7 @@ const STYLE = `
     .spread { stroke: #e6edf3 }
   }`
 
-/** Strokes that are told apart on white and on black, and by those who see no red or green. */
+/** Strokes that differ on white and on black, also for readers who see no red or green. */
 const STROKES = ['#2f7fe0', '#d9822b', '#7f8c99', '#b45fc9', '#2aa198', '#c9a227', '#d05a78', '#6a9f3a']
 
 /** @param {string} text */

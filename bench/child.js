@@ -33,10 +33,10 @@ async function perform(job, params) {
 async function open({ adapter: name, config }) {
   const adapter = adapters.find((adapter) => adapter.name === name)
   if (adapter === undefined) throw new Error(`there is no adapter ${name}`)
-  // Before the library is loaded: it may keep the functions that it finds.
+  // Count before the library is loaded, because the library may keep the functions that it finds.
   if (config.counting) countTimers()
   const opened = await adapter.open(config)
-  // What an earlier measurement held on a server lives on until it lapses: every measurement has keys of its own.
+  // Every measurement has keys of its own, because holds of an earlier one live on the server until they lapse.
   const own = basename(config.folder).slice(-6)
   const { readLock, fresh = opened.lock, kept } = opened
   client = {

@@ -1,4 +1,4 @@
-/** Judges the notes of all clients together: who held when, whether two ever did at once, and how it was shared. */
+/** Judges the notes of all clients together: who held when, whether two held at once, and how fair the shares were. */
 import { HOLD_FIELDS } from './jobs/contended.js'
 import { jain, quantile } from './stats.js'
 
@@ -60,7 +60,7 @@ function read(notes) {
   return holds
 }
 
-/** Of those that are known: a process without a client has called nothing. @param {readonly number[]} values */
+/** Leaves out what is not known: a process without a client has called nothing. @param {readonly number[]} values */
 function largest(values) {
   const known = values.filter((value) => !Number.isNaN(value))
   return known.length === 0 ? Number.NaN : Math.max(...known)

@@ -1,4 +1,4 @@
-/** A driver that counts what goes through it. It answers with the very promises of the driver behind it. */
+/** A driver that counts the calls. It returns the very promises of the driver behind it. */
 import { createHistogram } from 'node:perf_hooks'
 
 /** @typedef {import('../packages/holdfast/src/contract/driver.ts').Driver} Driver */

@@ -12,7 +12,7 @@ const JOB_MS_MAX = 180_000
 /** A million held locks are a gigabyte, and more with a store in memory. */
 const EXEC_ARGV = ['--expose-gc', '--no-warnings', '--max-old-space-size=6144']
 
-/** One child. A job that it does not answer, because it died or hangs, is an error that says so. */
+/** One child. If the child does not answer a job, because it died or hangs, the error says so. */
 export class Child {
   #process
   #nextId = 0
@@ -58,7 +58,7 @@ export class Child {
     this.#process.kill(signal)
   }
 
-  /** Ends it without asking: what it holds goes with the measurement's folder. */
+  /** Ends the child without asking: what it holds goes with the measurement's folder. */
   async end() {
     if (this.#process.exitCode !== null || this.#process.signalCode !== null) return
     const exited = once(this.#process, 'exit')
@@ -81,7 +81,7 @@ export class Child {
   }
 }
 
-/** All children of one measurement and its folder; everything is gone afterwards. */
+/** All children of one measurement, and its folder. At the end both are removed. */
 export class Crew {
   /** @type {Set<Child>} */
   #children = new Set()

@@ -1,4 +1,4 @@
-/** What an etcd member has been asked, by its own counting. */
+/** How many requests an etcd member has answered, by its own count. */
 
 /** @typedef {{ requests: number, watchMessages: number, keepAlives: number }} EtcdCounts */
 

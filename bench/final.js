@@ -76,7 +76,7 @@ async function measure({ servers, args, rounds }, isQuick) {
     if (names.length === 0) continue
     const all = [option, names.join(','), ...args, '--rounds', String(isQuick ? 1 : rounds), '--no-build']
     const file = await bench(all)
-    // JSON has no NaN: a figure that is not there is null in the file.
+    // JSON has no NaN, so a missing figure is null in the file.
     kept.push(JSON.parse(await readFile(file, 'utf8')))
   }
   return kept
@@ -117,7 +117,7 @@ for (const number of numbers) {
     const isSame = (/** @type {Part} */ old) =>
       keyOf(old) === keyOf(fresh) && String(cases(old)) === String(cases(fresh))
     run = [...run.filter((old) => !isSame(old)), fresh]
-    // Kept as it grows: a part that fails takes nothing with it.
+    // Kept after each part: if a part fails, the others are not lost.
     await writeRun(run)
   }
   console.log(`part ${number} took ${Math.round((performance.now() - partBegan) / 1_000)} s`)

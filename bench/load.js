@@ -28,7 +28,7 @@ export function isInstalled(name) {
   }
 }
 
-/** What is installed of bench/package.json, whose versions are exact. */
+/** Which packages of bench/package.json are installed; their versions are exact. */
 export function versions() {
   /** @type {{ dependencies: Record<string, string> }} */
   const { dependencies } = require('./package.json')
@@ -36,7 +36,7 @@ export function versions() {
 }
 
 /**
- * A module of the library as users get it: built.
+ * A module of the built library, as users get it.
  *
  * @template T
  * @param {string} path below packages/holdfast/build/src

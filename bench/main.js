@@ -48,7 +48,7 @@ async function measure(options, store, scenario) {
   return { store, scenario, all }
 }
 
-/** The engine inside Node, where it has one. @param {string} name */
+/** The engine inside Node, if Node has that engine. @param {string} name */
 function isNative(name) {
   return name === 'libsql' && !process.versions.node.startsWith('20.')
 }
@@ -80,7 +80,7 @@ async function main() {
   }
   const judged = bars.flatMap((bar) => {
     const result = measured.find(({ store, scenario }) => store.scheme === bar.store && scenario.name === bar.scenario)
-    // A case that nobody was asked for is not missed.
+    // A case that this run was not asked for is not missing.
     const isAsked = result?.all.some(({ rounds }) => rounds.some((round) => bar.case in round)) ?? false
     return result === undefined || !isAsked ? [] : [judge(bar, result.all, result.scenario)]
   })

@@ -66,7 +66,7 @@ async function byLock() {
   const times = await repeat(async () => {
     await writer.execute("DO GET_LOCK('raw_turn', 10)")
     const arrival = hearer.execute("DO GET_LOCK('raw_turn', 10)")
-    // It stands in front of the lock by then.
+    // By then the other connection waits for the lock.
     await new Promise((resolve) => setTimeout(resolve, 1))
     const started = performance.now()
     const written = writer.execute('CALL raw_turn()')

@@ -103,7 +103,7 @@ function barTables(parts) {
 
 /** Thousands as k: a row must fit. @param {import('./judge.js').Spread | null} figure */
 function briefly(figure) {
-  // What JSON had as null is read as NaN.
+  // A null of the JSON is read as NaN.
   if (figure === null || typeof figure !== 'object' || Number.isNaN(figure.median)) return '–'
   const { median, p25, p75 } = figure
   return median < 10_000
@@ -111,7 +111,7 @@ function briefly(figure) {
     : `${[median, p25, p75].map((value) => Math.round(value / 1_000)).join('k, ')}k`
 }
 
-/** The adapter that ratios are taken of. @param {Measured} measured */
+/** The adapter whose ratios are shown. @param {Measured} measured */
 function baseOf({ store, all }) {
   const { bases } = storeOf(store)
   return bases.map((name) => all.find(({ adapter }) => adapter.name === name)).find((series) => series)
@@ -240,7 +240,7 @@ function growthBlocks(parts, images) {
   })
 }
 
-/** Where the whole middle half of the rounds is on the other side. @param {readonly Part[]} parts */
+/** Where a rival was better, with the whole middle half of the rounds. @param {readonly Part[]} parts */
 function losses(parts) {
   const rows = [
     ...measuredOf(parts, 'uncontended').map((one) => ({ one, metric: 'pairsPerS' })),

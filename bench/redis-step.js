@@ -12,7 +12,7 @@ import { quantile } from './stats.js'
 const ROUNDS = Number(process.argv[2] ?? 150)
 const PAIRS = 512
 const { enter, leave } = scriptsFor('hf')
-/** Capacity 1, a lease of 30 s, weight 1, no mark. */
+/** Arguments: capacity 1, a lease of 30 s, weight 1, no mark. */
 const SENT = '000010007530000010'
 const DATA = JSON.stringify({ host: 'host', pid: process.pid })
 const bed = await testbed()

@@ -22,7 +22,7 @@ export async function ioredis(url, name = 'ioredis') {
   return client
 }
 
-/** What the server has allocated. @param {string} url */
+/** How much memory the server has allocated. @param {string} url */
 export async function memoryOf(url) {
   const client = await ioredis(url)
   const said = String(await client.call('INFO', 'memory'))

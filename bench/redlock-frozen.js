@@ -10,7 +10,7 @@ import { quantile, spread } from './stats.js'
 
 const ROUNDS = Number(process.argv[2] ?? 9)
 const WINDOW_MS = 1_500
-/** Until thawed servers have been met again: in the next round one of them is needed. */
+/** Wait until the thawed servers answer again, because the next round needs one of them. */
 const RECOVERY_MS = 1_500
 const bed = await testbed()
 try {

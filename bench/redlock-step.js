@@ -52,7 +52,7 @@ try {
     },
   }
 
-  /** Of what came over the wire: a script's own commands are part of it. */
+  /** Counts what came over the wire. The commands of a script are part of the script. */
   const spentUs = async () => {
     const said = /** @type {string} */ (await connection.command(['INFO', 'commandstats']))
     /** @param {string} name */

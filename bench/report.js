@@ -1,4 +1,4 @@
-/** What people read: tables, as aligned text that is Markdown as well. */
+/** Tables for people: aligned text that is also Markdown. */
 import { compare, figures, ratio } from './judge.js'
 import { spread } from './stats.js'
 

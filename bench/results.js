@@ -21,7 +21,7 @@ export function conditions() {
   }
 }
 
-/** 'unknown' where there is no git or no repository: a copy of the sources can be measured as well. */
+/** 'unknown' without git or without a repository, because a copy of the sources can be measured, too. */
 function commit() {
   const head = git('rev-parse', '--short', 'HEAD')
   if (head === 'unknown') return head

@@ -1,4 +1,4 @@
-/** Runs a scenario: in every round each adapter once, so that all of them see the same weather. */
+/** Runs a scenario: each adapter once in every round, so that all of them meet the same load of the machine. */
 
 /** @typedef {import('./adapter.ts').Adapter} Adapter */
 /** @typedef {import('./scenario.ts').Series} Series */
@@ -16,14 +16,14 @@ export async function runRounds(scenario, adapters, setting, rounds, progress) {
   /** @type {Map<Adapter, string>} */
   const failures = new Map()
   for (let round = 0; round < rounds; round++) {
-    // There and back again: nobody always runs after the same neighbour.
+    // Every second round goes backwards, so that no adapter always runs after the same neighbour.
     for (const series of round % 2 === 0 ? all : all.toReversed()) {
       if (failures.has(series.adapter)) continue
       progress(round, series.adapter)
       try {
         series.rounds.push(await scenario.run(series.adapter, setting))
       } catch (error) {
-        // One that breaks is reported, and takes part no more; the others still can be compared.
+        // An adapter that fails is reported, and takes no further part. The others can still be compared.
         failures.set(series.adapter, error instanceof Error ? error.message : String(error))
       }
     }

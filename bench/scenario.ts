@@ -7,7 +7,7 @@ export interface Store {
   readonly url: string
   /** As in a driver's traits; 'process': contenders share one process. */
   readonly scope: 'process' | 'host' | 'network'
-  /** Adapters to compare with; the first that takes part is used. */
+  /** Adapters to compare with. The bench uses the first that takes part. */
   readonly bases: readonly string[]
   /** In `holds`. */
   readonly heldLocks: number
@@ -23,7 +23,7 @@ export interface Metric {
   readonly better?: 'more' | 'less'
 }
 
-/** What a scenario is told by the command line. */
+/** What the command line tells a scenario. */
 export interface Setting {
   readonly store: Store
   /** Length of a critical section. */
@@ -45,7 +45,7 @@ export type Round = Record<string, Figures>
 export interface Scenario {
   readonly name: string
   readonly title: string
-  /** The first one is what ratios are taken of. */
+  /** Ratios are taken of the first one. */
   readonly metrics: readonly Metric[]
   /** Fewer than asked for, where figures are counts rather than times. */
   rounds?(rounds: number): number
@@ -54,7 +54,7 @@ export interface Scenario {
   run(adapter: Adapter, setting: Setting): Promise<Round>
 }
 
-/** What one adapter did, round by round. */
+/** The figures of one adapter, round by round. */
 export interface Series {
   readonly adapter: Adapter
   readonly rounds: readonly Round[]

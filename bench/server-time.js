@@ -63,7 +63,7 @@ async function spin(locks, windowMs) {
   return pairs
 }
 
-/** Of the server and its children, dead ones included. */
+/** The time of the server and its children, also of those that have ended. */
 function serverUs() {
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
   const stats = pids.flatMap((pid) => statOf(pid))

@@ -1,4 +1,4 @@
-/** What the bench must know of a store: where it is, how far it reaches, and what ratios are taken against. */
+/** What the bench must know of a store: its address, who can share it, and which adapters it is compared with. */
 
 /** @typedef {import('./scenario.ts').Store} Store */
 

@@ -6,7 +6,7 @@
 const alive = new WeakSet()
 let count = 0
 
-/** Those set since `countTimers`, neither fired nor cleared. */
+/** How many timers were set since `countTimers` and have neither fired nor been cleared. */
 export function liveTimers() {
   return count
 }

@@ -137,7 +137,7 @@ async function pairs() {
 }
 
 /**
- * The floor of a hand-over: one deletes its node, the other's watch fires, it asks one question and deletes its own,
+ * The floor of a hand-over: A deletes its node, B's watch fires, B asks one question and deletes its own node,
  * and so on. No client can pass a lock on with less: the delete must be committed, the event told, and the own node
  * seen.
  */

@@ -8,9 +8,9 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-/** Packages that run something when they are installed, and why they may. */
+/** Packages that may run a script of their own at installation, and why. */
 const SCRIPTS = new Set(['esbuild']) // checks that its binary runs
-/** All are tools of ours: what production installs depends on nothing. */
+/** All of them are our tools: what production installs depends on nothing. */
 const LICENCES = new Set([
   ...['MIT', 'ISC', 'Apache-2.0', 'MIT OR Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', '0BSD', 'BlueOak-1.0.0'],
   ...['Unlicense', 'MPL-2.0', 'LGPL-2.1-or-later', 'LGPL-3.0-only'],
@@ -54,7 +54,7 @@ function judgeRanges(ranges) {
 /** @param {Package} one */
 function judgePackage(one) {
   const wrong = []
-  // Binaries for other systems are never fetched here, so nobody knows their digest.
+  // npm never fetches the binaries for other systems here, so the lock has no digest of them.
   const isForeign = one.optional === true && (one.os ?? one.cpu) !== undefined
   // The digest decides; where a package is fetched from is the setting of whoever installs.
   if (one.resolved !== undefined) wrong.push(`comes from ${one.resolved}`)

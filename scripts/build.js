@@ -8,7 +8,7 @@ import { runSteps } from './run.js'
 
 for (const name of ['holdfast', 'holdfast-nest', 'holdfast-lab', 'holdfast-console']) {
   rmSync(`packages/${name}/dist`, { recursive: true, force: true })
-  // What is published carries them; the repository has them once.
+  // The packages carry both files; the repository has each of them once.
   for (const file of ['README.md', 'LICENSE']) copyFileSync(file, `packages/${name}/${file}`)
 }
 rmSync('packages/holdfast/build', { recursive: true, force: true })

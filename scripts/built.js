@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-/** Not in dist: what stands there is published. */
+/** Not in dist, because dist is published. */
 const STAMP = join(ROOT, 'packages/holdfast/build/sources.sha256')
 const FOLDERS = ['packages/holdfast/src', 'packages/holdfast/conformance', 'packages/holdfast-lab/src']
 const FILES = ['tsconfig.json', 'scripts/entries.json', 'scripts/bundle.js', 'scripts/embed.js', 'scripts/rehearse.js']
 
-/** After a build. */
+/** Call it after a build. */
 export function stampBuild() {
   writeFileSync(STAMP, hashOfSources())
 }

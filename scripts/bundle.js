@@ -41,7 +41,7 @@ await made.write({
   dir: DIST,
   format: 'cjs',
   exports: 'named',
-  // In Node what is imported by default from CommonJS is the module itself.
+  // In Node the default import of a CommonJS file is the module itself.
   interop: 'default',
   entryFileNames: '[name].cjs',
   chunkFileNames: (chunk) => `${chunkName(chunk)}.cjs`,
@@ -55,7 +55,7 @@ await made.write({
     },
   ],
   minifyInternalExports: true,
-  // Else each file also names all files of those that it names: of use where files are fetched one by one.
+  // Otherwise each file would also name the files that its imports name. That helps only browsers.
   hoistTransitiveImports: false,
 })
 for (const name of Object.keys(entries)) writeFileSync(`${DIST}/${name}.js`, moduleOf(name))
@@ -74,7 +74,7 @@ if (!process.argv.includes('--no-types')) {
 }
 exportsOf(entries).write()
 
-/** Without what only we may call, such as the constructor of a driver: its parts are no types of the package. */
+/** Leaves out what only we may call, such as the constructor of a driver: its parts are not types of the package. */
 function declarations() {
   return dts({ tsconfig: 'tsconfig.json', compilerOptions: { stripInternal: true } })
 }

@@ -1,11 +1,11 @@
 /**
  * `npm run check`, the inner loop: within a minute on two cores. Unit tests wait more than they compute, so types are
- * checked and locks are simulated beside them. What the compiler found out is kept for the next run: where little has
+ * checked and locks are simulated beside them. The compiler keeps what it found for the next run: if little has
  * changed, the types take a few seconds.
  */
 import { runLanes, runSteps } from './run.js'
 
-/** Not in the tree: what stands there is a cache, and any run may make it anew. */
+/** A cache, outside of the tree: any run may make it anew. */
 const KEPT_TYPES = ['--incremental', '--tsBuildInfoFile', 'node_modules/.cache/holdfast/types.tsbuildinfo']
 
 runSteps([['embedded scripts', 'node', 'scripts/embed.js']])

@@ -11,7 +11,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** What Lua and Redis name themselves: members of their libraries, and the fields of a reply. */
+/** Names of Lua and Redis that must stay: members of their libraries, and the fields of a reply. */
 const LIBRARY = /\b(?:redis|string|math|table|struct|cmsgpack|cjson|bit)\.(\w+)/g
 const REPLY_FIELDS = ['err', 'ok']
 const SRC = fileURLToPath(new URL('../packages/holdfast/src', import.meta.url))
@@ -51,7 +51,7 @@ function generated(folders) {
 }
 
 /**
- * The scripts with values for names. A file that only names values is none of them.
+ * The scripts with values in place of names. A file that only names values is not a script.
  * @param {ReadonlyMap<string, string>} texts
  */
 function named(texts) {
@@ -95,7 +95,7 @@ function shortened(texts) {
 }
 
 /**
- * a, b, … z, A, … Z, then a0, a1, …: the names that are used most get the first ones.
+ * a, b, … z, A, … Z, then a0, a1, …: the most frequent names get the shortest.
  * @param {ReadonlySet<string>} taken
  */
 function* shortNames(taken) {

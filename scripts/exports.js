@@ -17,7 +17,7 @@ export function exportsOf(entries) {
 }
 
 /**
- * What stands for another package is below `compat/`; its files are not in a folder of their own.
+ * A replacement for another package is an entry below `compat/`; its files have no folder of their own.
  * @param {string} name
  */
 function subpathOf(name) {
@@ -34,7 +34,7 @@ function formsOf(name) {
 }
 
 /**
- * The block alone is exchanged: the rest of the file stays as it was written.
+ * Replaces the block only: the rest of the file stays as people wrote it.
  * @param {object} exports
  */
 function write(exports) {

@@ -22,7 +22,7 @@ await session.post('Debugger.enable')
 const { holdfast } = await import(new URL('src/index.js', BUILD).href)
 const { testbed } = await import('../packages/holdfast-lab/dist/src/testbed/testbed.js')
 
-/** The functions of ours that were called since the last time this was asked. */
+/** Our functions that were called since the last call of this one. */
 async function called() {
   const { result } = await session.post('Profiler.takePreciseCoverage')
   return result
@@ -47,7 +47,7 @@ async function visited(url) {
   const functions = await called()
   const order = new Set()
   globalThis.hop = (file) => order.add(file)
-  // A condition is worked out at every call, and is never true: nothing stops, and the order is known.
+  // V8 evaluates the condition at every call. It is never true, so nothing stops, but the order gets known.
   const marks = []
   for (const { scriptId, url, offset } of functions) {
     const before = readFileSync(fileURLToPath(url), 'utf8')

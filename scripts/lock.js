@@ -14,7 +14,7 @@ if (status !== 0) process.exit(status ?? 1)
 
 const lock = JSON.parse(readFileSync('package-lock.json', 'utf8'))
 for (const entry of Object.values(lock.packages)) {
-  // A package of our own is a link: its address is its folder.
+  // Our own packages are links: the address of each is its folder.
   if (!entry.link) delete entry.resolved
   for (const [name, version] of Object.entries(entry.optionalDependencies ?? {})) {
     const at = `node_modules/${name}`

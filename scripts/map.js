@@ -20,7 +20,7 @@ const PACKAGES = {
 /** Each package has a folder `cli`. */
 const CLIS = { holdfast: 'cli', 'holdfast-lab': 'lab cli', 'holdfast-console': 'console cli' }
 
-/** At the root of holdfast: what users import. Other files there belong to the contract. */
+/** Files at the root of holdfast that users import. The other files there belong to the contract. */
 const ENTRIES = new Set(['index.ts', 'core.ts', 'holdfast.ts', 'open.ts'])
 
 /**
@@ -36,7 +36,7 @@ else if (drawn !== page) {
   process.exitCode = 1
 }
 
-/** Every folder of the packages, with what its files import; each store and each client is a part of its own. */
+/** Every folder of the packages, with the imports of its files. Each store and each client is a part of its own. */
 function parts() {
   /** @type {Map<string, Part>} */
   const found = new Map()
@@ -125,7 +125,7 @@ function drawing(all) {
 }
 
 /**
- * Whether another of the things it uses leads to the target.
+ * Whether the target can also be reached by another import.
  * @param {ReadonlyMap<string, Part>} all
  * @param {string} name
  * @param {string} target

@@ -16,7 +16,7 @@ const LAWS = new Set(['exclusion', 'tokens', 'life', 'watch', 'owner'])
 /** Processes of their own and blocked event loops say more of the store than of the client. */
 const OF_PROCESSES = /process|killed|event loop/
 const AT_ONCE = 4
-/** So many cases have failed: the version does not work, and the rest need not be waited for. */
+/** After so many failures the version does not work, so the remaining cases are not awaited. */
 const FAILURES_MAX = 4
 const wanted = process.argv.slice(2)
 

@@ -58,7 +58,7 @@ function note(row, passed, failed) {
   writePage(values.to, rows)
 }
 
-/** Runs the suite in a process of its own, and notes what came of it. */
+/** Runs the suite in a process of its own, and notes the outcome. */
 async function conform({ store, config, row, runtime: { command } }) {
   const started = performance.now()
   const [file, ...args] = [...command, 'scripts/matrix/conform.js', store, JSON.stringify(config)]
@@ -94,7 +94,7 @@ async function runServer({ store, server, get }) {
       await conform({ store, config: configOf(url), row, runtime: here })
     }
   } catch (error) {
-    // One that does not start is a row, too; the others are run all the same.
+    // A server that does not start gets a row, too. The others are run all the same.
     console.error(error)
     note({ server, version, client: '', runtime: `Node ${here.version}` }, 'did not start', '')
     process.exitCode = 1

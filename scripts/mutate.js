@@ -74,7 +74,7 @@ async function killAll(wanted) {
 }
 
 /**
- * The tests that pass without a mutation: one that is red anyway kills nothing.
+ * The tests that pass without a mutation: a test that fails anyway proves nothing.
  * @param {import('./mutate/copy.js').Copy} copy
  * @param {readonly import('./mutate/table.js').Mutation[]} wanted
  */

@@ -22,7 +22,7 @@ export function runSteps(steps) {
 }
 
 /**
- * Several jobs beside each other. What a step says is shown when it has ended.
+ * Runs several jobs beside each other. The output of a step is shown when the step has ended.
  *
  * @param {readonly (readonly Step[])[]} lanes
  */

@@ -1,5 +1,5 @@
 /**
- * The fixed-key recipe on etcd, who creates the key holds: by Holdfast's own layout for it, and as the seeds write it.
+ * The fixed-key recipe on etcd: whoever creates the key holds the lock. By Holdfast's layout for it, and by hand.
  */
 import { loadBuilt } from '../load.js'
 import { endpointsOf } from './raw-etcd.js'
@@ -8,7 +8,7 @@ import { endpointsOf } from './raw-etcd.js'
 
 let nextLabel = 0
 
-/** Who waits asks again, less and less often. @type {import('../adapter.ts').Adapter} */
+/** Waiters ask again, less and less often. @type {import('../adapter.ts').Adapter} */
 export const etcdKey = {
   name: 'etcd-key',
   store: 'etcd',
@@ -32,7 +32,7 @@ export const etcdKey = {
   },
 }
 
-/** Who waits watches the key, and all who watch it ask when it goes. @type {import('../adapter.ts').Adapter} */
+/** Waiters watch the key, and all of them ask again when the key goes. @type {import('../adapter.ts').Adapter} */
 export const etcdWatchedKey = {
   name: 'etcd-watched-key',
   store: 'etcd',

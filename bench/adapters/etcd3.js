@@ -1,4 +1,4 @@
-/** The Lock of the etcd3 package. It can't wait: who finds it taken asks again 50 ms later. */
+/** The Lock of the etcd3 package. It can't wait: a caller that finds the lock taken asks again 50 ms later. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { load } from '../load.js'
 import { endpointsOf } from './raw-etcd.js'

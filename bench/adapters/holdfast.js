@@ -1,4 +1,4 @@
-/** Holdfast itself, built, on any store: by its URL, or behind a counting driver where calls are asked for. */
+/** Holdfast itself, built, on any store: by URL, or behind a counting driver if calls are to be counted. */
 import { counting } from '../counting.js'
 import { isBuilt, isInstalled, loadBuilt } from '../load.js'
 import { ioredis, memoryOf } from '../redis.js'
@@ -75,12 +75,12 @@ function adapter(name, options, also = {}) {
       const scheme = url.slice(0, url.indexOf(':'))
       const openDriver = isCounting && isBuilt(`stores/${scheme}/index.js`) ? DRIVERS[scheme] : undefined
       const counted = openDriver && counting(await openDriver(url.slice(scheme.length + 1)))
-      // As a URL would: the store is open before the first lock is asked for.
+      // As with a URL, the store is open before the first lock is asked for.
       await counted?.driver.setup?.()
       // Options of the instance, not of each lock: those would have settings of their own, and weigh half a kilobyte
       // more.
       const hf = await holdfast(counted?.driver ?? url, { ttlMs, ...options })
-      // Tables, where the store needs any.
+      // Makes the tables, if the store needs any.
       await hf.setup()
       return {
         lock: (key) => lockOf(hf.mutex(key)),
@@ -105,7 +105,7 @@ function adapter(name, options, also = {}) {
 }
 
 export const local = adapter('holdfast', { fairness: 'local' }, { kit: true, reads: true, keeps: true })
-// A hold and a dead holder are the same in both.
+// Holds and dead holders are the same in both, so measure them once.
 export const strict = adapter(
   'holdfast-strict',
   { fairness: 'strict' },
@@ -122,7 +122,7 @@ function lockOf(lock) {
   return { acquire: () => lock.acquire(), release: (held) => /** @type {Held} */ (held).release() }
 }
 
-/** On the client that a user has already. @param {string} name @param {string} client @returns {Adapter} */
+/** Holdfast over a client that the user has already. @param {string} name @param {string} client @returns {Adapter} */
 function over(name, client) {
   return {
     name,
@@ -150,5 +150,5 @@ function over(name, client) {
 }
 
 export const overIoredis = over('holdfast-ioredis', 'ioredis')
-/** Version 5, which most programs have; a package of the repository. */
+/** Version 5, which most programs use; the repository installs it. */
 export const overIoredis5 = over('holdfast-ioredis5', 'ioredis5')

@@ -21,7 +21,7 @@ function peer(name, pkg, make) {
   }
 }
 
-/** Never waits: past 4 096 in a millisecond it repeats itself. */
+/** Never waits: after 4 096 ids in a millisecond it repeats ids. */
 export const sapphire = peer('sapphire-snowflake', '@sapphire/snowflake', async () => {
   /** @type {{ Snowflake: new (epoch: number) => { generate(): bigint } }} */
   const { Snowflake } = await load('@sapphire/snowflake')
@@ -29,7 +29,7 @@ export const sapphire = peer('sapphire-snowflake', '@sapphire/snowflake', async 
   return { next: () => snowflake.generate(), wait: async () => snowflake.generate() }
 })
 
-/** Throws past 4 096 in a millisecond; with a callback it waits. */
+/** Throws after 4 096 ids in a millisecond; with a callback it waits. */
 export const flake = peer('flake-idgen', 'flake-idgen', async () => {
   /** @type {{ default: new () => { next(callback?: (error: Error | null, id: Buffer) => void): Buffer } }} */
   const { default: Flake } = await load('flake-idgen')

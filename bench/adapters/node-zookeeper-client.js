@@ -1,5 +1,5 @@
 /**
- * What our own client is measured against: the same pair of create and delete through node-zookeeper-client. It locks
+ * The peer of our own client: the same pair of create and delete through node-zookeeper-client. It locks
  * nothing.
  */
 import { answer, openClient } from './zk-recipe.js'

@@ -21,7 +21,7 @@ export const properLockfile = {
     return {
       lock(key) {
         const file = join(folder, encodeURIComponent(key))
-        // It refuses a stale time under 2 s, and checks no oftener than every second.
+        // The package refuses a stale time under 2 s, and checks at most once a second.
         const options = { realpath: false, stale: Math.max(2_000, ttlMs), retries: FOREVER }
         return {
           acquire: () => library.lock(file, options),

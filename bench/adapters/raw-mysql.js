@@ -44,7 +44,7 @@ export const rawMysql = {
 }
 
 /**
- * False: somebody has it, or the two got into each other's way in the index; both ask again.
+ * false: somebody has the lock, or two inserts collided in the index. In both cases the caller asks again.
  * @param {Pool} pool
  * @param {string} name
  * @param {string} owner

@@ -24,7 +24,7 @@ export const rawPostgres = {
     const { default: pg } = await load('pg')
     const pool = new pg.Pool({ connectionString: url, max: 10 })
     pool.on('error', () => {})
-    // Two processes that make it at once trip over each other; then it is there.
+    // If two processes make the table at once, one of them fails; then the table is there.
     await pool.query('CREATE TABLE IF NOT EXISTS raw_lock (name text PRIMARY KEY, owner text)').catch(() => {})
     const insert = 'INSERT INTO raw_lock VALUES ($1, $2) ON CONFLICT DO NOTHING'
     const remove = 'DELETE FROM raw_lock WHERE name = $1 AND owner = $2'

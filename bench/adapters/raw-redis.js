@@ -14,7 +14,7 @@ if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end
 redis.call('RPUSH', KEYS[2], ARGV[1])
 return 0`)
 
-// The next in the queue has the lock when it hears of it: who is "process:number", its process listens.
+// The next in the queue has the lock when it gets the message. A contender is "process:number"; its process listens.
 const LEAVE = script(`
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 local next = redis.call('LPOP', KEYS[2])
@@ -52,7 +52,7 @@ export const rawIoredis = {
   },
 }
 
-/** One script in, one script out, and a message to the next: what a fair lock costs at least. @type {Adapter} */
+/** A script to enter, a script to leave, and a message to the next: a fair lock costs at least this. @type {Adapter} */
 export const rawPush = {
   name: 'raw-push',
   store: 'redis',

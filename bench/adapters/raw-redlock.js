@@ -58,7 +58,7 @@ export function serversOf(url) {
 }
 
 /**
- * Settles with the first majority; the rest is not waited for.
+ * Settles with the first majority, and does not wait for the other servers.
  *
  * @param {readonly Promise<unknown>[]} answers
  * @param {number} quorum

@@ -21,7 +21,7 @@ const PRAGMAS = `PRAGMA busy_timeout = 1; PRAGMA page_size = 2048; PRAGMA journa
   PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 8192`
 
 /**
- * What one kind of raw limit does inside its two transactions.
+ * The statements of one raw limit, inside its two transactions.
  *
  * @typedef {object} Recipe
  * @property {string} schema
@@ -191,12 +191,12 @@ const rawLimit = (name, recipe) => ({
           immediately(() => {
             const { seq, granted } = steps.enter(line)
             if (granted) return seq
-            // Registered in the same step: the one in front may leave as soon as this is committed.
+            // Registered in the same step, because the holder in front may leave as soon as this is committed.
             return new Promise((resolve) => waiting.set(seq, resolve))
           }),
         async release(seq) {
           const next = await immediately(() => steps.leave(line, Number(seq)))
-          // In an uncontended pair nobody is next; a waiter that was already told is told again, and ignores it.
+          // In an uncontended pair nobody is next. A waiter that was told already ignores the second message.
           if (next !== undefined) wake(next)
         },
       }),

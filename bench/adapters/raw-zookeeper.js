@@ -34,7 +34,7 @@ export const rawZookeeper = {
         let made = false
         return {
           async acquire() {
-            // As the driver's lines are: one parent for each key.
+            // One parent for each key, as the driver has it for its lines.
             if (!made) await make(parent)
             made = true
             return client.create(`${parent}/p-`, data, { mode: 'ephemeralSequential' })

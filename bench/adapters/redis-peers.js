@@ -92,7 +92,7 @@ export const redisSemaphore = peer('redis-semaphore', 'redis-semaphore', async (
   const { Mutex } = await load('redis-semaphore')
   return (key) => ({
     async acquire() {
-      // One of its mutexes is one owner.
+      // Each mutex object of this package is one owner.
       const mutex = new Mutex(client, key, { lockTimeout: ttlMs, acquireTimeout: LONG_MS })
       await mutex.acquire()
       return mutex

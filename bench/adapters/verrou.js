@@ -27,7 +27,7 @@ const verrou = (store, client) => ({
       default: 'sql',
       stores: { sql: { driver: knexStore({ connection, tableName: 'verrou' }) } },
     })
-    // It makes its table when it is first used.
+    // The package makes its table at the first use.
     const first = locks.createLock(`warm ${process.pid}`, ttlMs)
     await first.acquire()
     await first.release()

@@ -1,4 +1,4 @@
-/** What a lock costs the more there is of something, in the child. Each answers with microseconds an operation. */
+/** How the cost of a lock grows with names, waiters, readers or holds, in the child: microseconds an operation. */
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** @typedef {import('../adapter.ts').Client} Client */
@@ -6,9 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const AT_ONCE = 64
 const PAIRS = 1_000
-/** So many operations at least make a figure: ten waiters are asked for again and again. */
+/** A figure needs at least so many operations; so ten waiters are made again and again. */
 const OPERATIONS = 1_000
-/** Compiles what is measured. */
+/** Runs the measured code until it is compiled. */
 const WARM_PAIRS = 1_500
 
 /** @type {unknown[]} */
@@ -21,7 +21,7 @@ export async function warm(client) {
   await each(WARM_PAIRS, isOver, (i) => pair(lockOf(client, `bench:warm:${i}`)))
 }
 
-/** So many names were used once; pairs on names all over them. @param {Client} client @param {Size} params */
+/** So many names were used once; then pairs on names of the whole range. @param {Client} client @param {Size} params */
 export async function names(client, { size, budgetMs }) {
   const isOver = within(budgetMs)
   const from = named
@@ -57,7 +57,7 @@ export async function holds(client, { size, budgetMs }) {
     held.push(await lockOf(client, `bench:held:${from + i}`).acquire())
   })
   if (isOver()) return null
-  // What was made meanwhile is collected before anything is timed.
+  // Collect the garbage before anything is timed.
   globalThis.gc?.()
   await sleep(100)
   const figures = await cost(PAIRS, () => each(PAIRS, never, (i) => pair(lockOf(client, `bench:beside:${i}`))))
@@ -105,7 +105,7 @@ async function each(count, isOver, work) {
       while (next < count && !isOver()) {
         const i = next++
         await work(i)
-        // On memory nothing else would ever run, and the holds would lapse.
+        // Without this pause nothing else would ever run on the memory store, and the holds would lapse.
         if (i % 4_096 === 0) await sleep(0)
       }
     }),

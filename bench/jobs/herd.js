@@ -5,7 +5,7 @@ import { sharedNow } from '../clock.js'
 /** @typedef {import('../adapter.ts').Client} Client */
 
 /**
- * Answers when the last of them had let go.
+ * Returns when the last of them had released.
  * @param {Client} client
  * @param {{ key: string, clients: number, startsAt: number }} params
  */

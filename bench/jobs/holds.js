@@ -14,7 +14,7 @@ const AT_ONCE = 1_000
  */
 export async function measure(client, { locks, ttlMs, etcdUrl }, liveTimers) {
   const idleDelayMs = await worstDelayMs(1_000)
-  // Names and the list of what is held are the program's own: they are there before the heap is measured.
+  // Names and the list of holds belong to the program, so they are made before the heap is measured.
   const names = Array.from({ length: locks }, (_, i) => `${client.prefix ?? ''}bench:hold:${i}`)
   /** @type {unknown[]} */
   const held = Array.from({ length: locks }, () => null)
@@ -26,7 +26,7 @@ export async function measure(client, { locks, ttlMs, etcdUrl }, liveTimers) {
   for (let i = 0; i < locks; i += AT_ONCE) {
     const some = names.slice(i, i + AT_ONCE).map((name) => lockOf(name).acquire())
     for (const [k, token] of (await Promise.all(some)).entries()) held[i + k] = token
-    // Others may be served meanwhile: the first of these holds is due for renewal before the last is there.
+    // Let renewals run meanwhile: the first of these holds is due before the last one is acquired.
     await sleep(0)
   }
   const tookMs = performance.now() - startedMs
@@ -47,7 +47,7 @@ export async function measure(client, { locks, ttlMs, etcdUrl }, liveTimers) {
   const asked =
     etcdUrl === null ? { keepAlives: Number.NaN, requests: Number.NaN } : await askedPerThird(etcdUrl, ttlMs)
   const lost = client.isHeld ? held.filter((token) => !client.isHeld?.(token)).length : Number.NaN
-  // Last of all: to collect so many objects may take longer than a lease.
+  // At the very end, because to collect so many objects may take longer than a lease.
   const heapBPerLock = (heapBytes() - heapBefore) / locks
   return {
     touchesPerTtl: touches * 3,
@@ -66,10 +66,10 @@ export async function measure(client, { locks, ttlMs, etcdUrl }, liveTimers) {
   }
 }
 
-/** How long the event loop was kept from a due timer at worst. @param {number} windowMs */
+/** The longest time that a due timer had to wait for the event loop. @param {number} windowMs */
 async function worstDelayMs(windowMs) {
   const delay = monitorEventLoopDelay({ resolution: 1 })
-  // What happened before is not this window's.
+  // Forget what happened before this window.
   await sleep(10)
   delay.enable()
   await sleep(windowMs)

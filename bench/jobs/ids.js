@@ -29,7 +29,7 @@ async function spin(maker, windowMs) {
   return { made, tookMs: performance.now() - started }
 }
 
-/** Kept as they come, compared afterwards. @param {import('../adapter.ts').IdMaker} maker */
+/** Ids are kept as they come, and compared afterwards. @param {import('../adapter.ts').IdMaker} maker */
 async function repeated(maker) {
   const ids = []
   for (let i = 0; i < CHECKED; i++) ids.push(maker.next() ?? (await maker.wait()))

@@ -34,14 +34,14 @@ export async function hold(client, { key }) {
   held.set(key, await client.lock(key).acquire())
 }
 
-/** When it began to let go. @param {Client} client @param {{ key: string }} params */
+/** Returns when the release began. @param {Client} client @param {{ key: string }} params */
 export async function letGo(client, { key }) {
   const at = sharedNow()
   await client.lock(key).release(held.get(key))
   return at
 }
 
-/** A rival: when it asked, and when it held. @param {Client} client @param {{ key: string }} params */
+/** A rival. Returns when it asked, and when it held. @param {Client} client @param {{ key: string }} params */
 export async function take(client, { key }) {
   const lock = client.lock(key)
   const askedAt = sharedNow()
@@ -65,7 +65,7 @@ async function spin(lock, windowMs) {
   while (performance.now() - from < windowMs) {
     for (let i = 0; i < PAIRS_PER_TURN; i++) await lock.release(await lock.acquire())
     pairs += PAIRS_PER_TURN
-    // Nothing else would ever run: neither the heartbeat nor what the store tells.
+    // Without this pause neither the heartbeat nor a wake-up of the store would ever run.
     await turn()
   }
   return (pairs / (performance.now() - from)) * 1_000

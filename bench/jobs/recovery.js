@@ -8,7 +8,7 @@ export async function hold(client, { key }) {
   await client.lock(key).acquire()
 }
 
-/** Answers when it got the lock. @param {Client} client @param {{ key: string }} params */
+/** Returns when the client got the lock. @param {Client} client @param {{ key: string }} params */
 export async function take(client, { key }) {
   const lock = client.lock(key)
   const token = await lock.acquire()

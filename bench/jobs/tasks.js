@@ -16,7 +16,7 @@ export async function measure(client, { tasks, warmMs, windowMs, isLocal }) {
   const cpu = process.cpuUsage()
   /** @type {number[]} */
   const rates = []
-  // One that took longer than the window needs no second: nothing in it was cold for long.
+  // A run that took longer than the window needs no second run: its code was compiled for most of the time.
   const isLong = !isLocal && first.tookMs > windowMs
   if (isLong) rates.push(first.perS)
   const ends = isLong ? Number.NEGATIVE_INFINITY : clock() + windowMs
@@ -24,7 +24,7 @@ export async function measure(client, { tasks, warmMs, windowMs, isLocal }) {
     const { perS, isInOrder: again } = await batch(lock, tasks)
     rates.push(perS)
     isInOrder &&= again
-    // Heartbeats and the store's messages get their turn between two batches.
+    // Between two batches, heartbeats and the store's messages get their turn.
     await turn()
   }
   const { user, system } = process.cpuUsage(cpu)

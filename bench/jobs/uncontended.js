@@ -8,7 +8,7 @@ import { quantile } from '../stats.js'
 const LATENCIES_MAX = 100_000
 const PAIRS_PER_LOOK = 64
 /**
- * A store that answers a thousand times a second has compiled nothing after 200 ms: it is warmed up by pairs as well.
+ * On a store with a thousand answers a second nothing is compiled after 200 ms, so the warm-up also counts pairs.
  */
 const WARM_PAIRS = 2_000
 const WARM_MS_MAX = 3_000
@@ -40,7 +40,7 @@ export async function measure(client, { concurrency, isFresh, warmMs, windowMs, 
 }
 
 /**
- * As most programs use locks: a new one for every call, each time on another name.
+ * A new lock for every call, each time on another name, as most programs use locks.
  *
  * @param {Client} client
  * @param {string} key

@@ -1,4 +1,4 @@
-/** 2, 10 and 100 clients in 4 processes that all want one key, again and again. In one process where the store is. */
+/** 2, 10 and 100 clients in 4 processes that all want one key, again and again. A store in memory has one process. */
 import { sharedNow } from '../clock.js'
 import { judgeHolds } from '../contention.js'
 import { Crew } from '../crew.js'

@@ -16,7 +16,7 @@ const ROWS = [
 const LATE_MS = 30_000
 
 /**
- * A size that fails ends its row and no other.
+ * A size that fails ends its own row only.
  *
  * @param {import('../crew.js').Child} child
  * @param {string} row
@@ -52,7 +52,7 @@ export const growth = {
     /** @type {import('../scenario.ts').Round} */
     const round = {}
     for (const { row, sizes } of ROWS) {
-      // A process of its own for each row: what one leaves behind is nothing to the next.
+      // Each row has a process of its own, so that nothing of one row disturbs the next.
       await Crew.with(adapter, store, { ttlMs: 60_000, counting: false }, async (crew) => {
         const child = await crew.hire()
         await child.perform('growth.warm', null)

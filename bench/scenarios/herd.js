@@ -1,5 +1,5 @@
 /**
- * 10, 100 and 1 000 clients in 4 processes that want one key at the same moment, each once: what the store is asked.
+ * 10, 100 and 1 000 clients in 4 processes want one key at the same moment, each once: how many requests that takes.
  */
 import { sharedNow } from '../clock.js'
 import { Crew } from '../crew.js'
@@ -14,7 +14,7 @@ export const herd = {
   name: 'herd',
   title: 'A herd: all want one key at once, each once; the store counts its requests',
   rounds: (rounds) => Math.min(rounds, 3),
-  // Only etcd tells what it was asked.
+  // Only etcd counts its requests.
   suits: (_adapter, { store }) => store.scheme === 'etcd',
   metrics: [
     { key: 'requestsPerHold', title: 'requests/hold', better: 'less' },

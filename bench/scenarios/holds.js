@@ -5,7 +5,7 @@ import { Crew } from '../crew.js'
 const TTL_MS = 9_000
 const LOCKS_MANY = 100_000
 const MANY_TTL_MS = 60_000
-/** A minute on a quiet machine, and no reason to give up on another. */
+/** This takes a minute on a quiet machine, and may take longer on a busy one. */
 const MANY_LIMIT_MS = 600_000
 
 /** @type {import('../scenario.ts').Scenario} */

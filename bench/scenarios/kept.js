@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Crew } from '../crew.js'
 import { quantile } from '../stats.js'
 
-/** Of six, one slow moment of the machine moved the median by a half. */
+/** With six samples, one slow moment of the machine moved the median by a half. */
 const SAMPLES = 12
 const WINDOW_MS = 300
 /**
@@ -60,7 +60,7 @@ export const kept = {
           await wakeMs(keeper, rival, 'bench:kept:wake'),
           await handoverMs(keeper, rival, 'bench:kept:plain'),
         ]
-        // The first one runs code that nobody has run before.
+        // Leave out the first sample, whose code was never run before.
         if (i === 0) continue
         wakes.push(wake)
         handovers.push(handover)

@@ -8,7 +8,7 @@ const KEY = 'bench:recovery'
 
 /** @typedef {{ name: string, signal: NodeJS.Signals, ttlMs: number, samples: number }} Case */
 
-/** With this ttl a death is noticed, not waited for. @type {Case} */
+/** With this ttl the store notices a death before the lease has run out. @type {Case} */
 const NOTICED = { name: 'killed, ttl 60 s', signal: 'SIGKILL', ttlMs: 60_000, samples: 4 }
 /** @type {Case} */
 const LAPSED = { name: 'killed, ttl 3 s', signal: 'SIGKILL', ttlMs: 3_000, samples: 1 }

@@ -40,7 +40,7 @@ async function run(args) {
 
 /** @param {() => Promise<number>} sample */
 async function median(sample) {
-  // The first one reads the files from disk, and may make the store's file.
+  // Leave out the first run: it reads the files from disk, and may make the store's file.
   await sample()
   const times = []
   for (let i = 0; i < SAMPLES; i++) times.push(await sample())

@@ -1,10 +1,10 @@
-/** A driver over a client of some version, as its user would make it, for the conformance suite. */
+/** Makes a driver over a client of some version, as a user would make it, for the conformance suite. */
 import { createRequire } from 'node:module'
 import { mysql } from '../../packages/holdfast/build/src/stores/mysql/index.js'
 import { postgres } from '../../packages/holdfast/build/src/stores/postgres/index.js'
 import { redis } from '../../packages/holdfast/build/src/stores/redis/index.js'
 
-/** How each package makes a client, and how its owner ends it. */
+/** How each package makes a client, and how a user ends that client. */
 const MAKERS = {
   ioredis: async (loaded, url) => {
     const client = new (loaded.Redis ?? loaded.default ?? loaded)(url)

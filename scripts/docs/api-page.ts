@@ -60,7 +60,7 @@ function textOf({ name, doc, names }: PublicEntry): string {
     .replace(/\n\n```(?=\n|$)/g, '\n```')}\n`
 }
 
-/** What is called first, what is caught last; events, options and types in between. */
+/** Functions first, errors last; events, options and types in between. */
 const USES = [
   ({ kind }: PublicName) => kind === 'function' || kind === 'constant',
   ({ name, kind }: PublicName) => kind !== 'type' && !/(Options|Event|Events|Error|View)$/.test(name),

@@ -16,9 +16,9 @@ export interface PublicName {
   /** The declaration without bodies and comments. */
   readonly shape: string
   readonly members: readonly Member[]
-  /** Where it is declared, from the root. */
+  /** The file that declares the name, from the root. */
   readonly file: string
-  /** The entry whose page has it: the first that exports it. */
+  /** The entry whose page describes the name: the first that exports it. */
   readonly home: string
 }
 
@@ -36,7 +36,7 @@ export interface PublicEntry {
  */
 const FOREIGN = /(Client|Cluster|Pool|Sentinel|Transaction|Database|Sql|Like|Answer)$/
 
-/** Members that mean the same wherever they stand, and are said once: here. */
+/** Members that mean the same in every type. They are described here, once. */
 const PLAIN: Readonly<Record<string, string>> = {
   name: 'Its name.',
   key: 'Its name in the store.',
@@ -142,7 +142,7 @@ function membersOf(node: ts.Declaration, checker: ts.TypeChecker): Member[] {
   const seen = new Set<string>()
   return partsOf(node).flatMap((part) => {
     const name = part.name?.getText() ?? ''
-    // An overload is the same name again; what has no name is a call, which the comment of the whole explains.
+    // An overload repeats a name. A member without a name is a call, which the comment of the type explains.
     if (name === '' || name.startsWith('[') || seen.has(name)) return []
     seen.add(name)
     const symbol = checker.getSymbolAtLocation(part.name as ts.Node)
@@ -153,7 +153,7 @@ function membersOf(node: ts.Declaration, checker: ts.TypeChecker): Member[] {
   })
 }
 
-/** A member that is something public of ours (`lost: LostEvent`) is what the comment of that says. */
+/** A member whose type is public (`lost: LostEvent`) is explained by the comment of that type. */
 function ofType(part: ts.Node, checker: ts.TypeChecker): string {
   if (!ts.isPropertySignature(part) || part.type === undefined || !ts.isTypeReferenceNode(part.type)) return ''
   const symbol = checker.getSymbolAtLocation(part.type.typeName)
@@ -200,7 +200,7 @@ function shapeOf(node: ts.Declaration): string {
   return head(node)
 }
 
-/** The body behind overloads is no way to call a method. */
+/** Nobody can call the implementation behind overloads. */
 function bodyOfOverload(
   part: ts.Node & { readonly name?: ts.Node | undefined },
   node: ts.ClassLikeDeclaration | ts.InterfaceDeclaration,

@@ -1,13 +1,13 @@
 /** The doors of the documentation: which folder is which, in the order of the navigation. */
 export interface Door {
   readonly name: string
-  /** What stands in the navigation. */
+  /** The name in the navigation. */
   readonly title: string
-  /** What a reader finds behind it, on the first page. */
+  /** What a reader finds behind this door; the first page shows it. */
   readonly says: string
-  /** How much a hit here counts in the search: a guide before a record of what was decided. */
+  /** How much a hit counts in the search: a guide comes before a decision record. */
   readonly weight: number
-  /** Not in the navigation's first row: reached from the pages of another door. */
+  /** The door whose pages link to this one. Such a door is not in the first row of the navigation. */
   readonly within?: string
 }
 
@@ -62,7 +62,7 @@ export const DOORS: readonly Door[] = [
   { name: 'home', title: 'Holdfast', says: '', weight: 0.6, within: '' },
 ]
 
-/** Records of runs, and of what was searched: lists in which every word stands somewhere. */
+/** Records of runs and of searches: lists that contain nearly every word. */
 const RECORDS = /\/(evidence|mutations|bench|versions|search)\.html$/
 
 /** How much a hit on a page counts in the search. */

@@ -39,7 +39,7 @@ export function firstSentence(html: string): string {
   const paragraphs = [...html.matchAll(/<p>([\s\S]*?)<\/p>/g)].map(([, inner = '']) =>
     plain(inner).replace(/\s+/g, ' '),
   )
-  // A line of links, as in Chinese pages, says nothing of the page.
+  // A line of links, as Chinese pages have it, does not describe the page.
   const text = paragraphs.find((each) => !each.startsWith('English')) ?? ''
   const sentence = /^.+?[.。?](?=\s|$|\p{Script=Han})/u.exec(text)?.[0] ?? text
   return sentence.replace(/[:：]$/, '.').slice(0, 220)

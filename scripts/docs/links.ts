@@ -6,10 +6,10 @@ import { existsSync, statSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import type { Page } from './pages.ts'
 
-/** A link within the site, as it was found; the anchor is looked up when every page is known. */
+/** A link within the site. Its anchor is checked when every page is known. */
 export interface SiteLink {
   readonly from: string
-  /** As it stands in the page. */
+  /** The link as the page has it. */
   readonly written: string
   readonly url: string
   readonly anchor: string
@@ -20,9 +20,9 @@ const IMAGE = /\.(png|svg|jpg|gif|webp)$/
 export class Links {
   readonly found: SiteLink[] = []
   readonly faults: string[] = []
-  /** Files and folders of the repository that some page points at, by where the site shows them. */
+  /** Files and folders of the repository to which a page links, by their address in the site. */
   readonly sources: Map<string, string> = new Map()
-  /** Pictures to copy, by where the site has them. */
+  /** Pictures to copy, by their address in the site. */
   readonly images: Map<string, string> = new Map()
   readonly #root: string
   readonly #pages: Map<string, Page>

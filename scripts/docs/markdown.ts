@@ -45,7 +45,7 @@ export function render(page: Page, links: Links): Rendered {
       },
       code({ text, lang }: Tokens.Code): string {
         if (lang === 'mermaid') return chartOf(text)
-        // What is only indented is commands, drawings and lists: of these a comment is known by its sign.
+        // Indented text is commands, drawings and lists. In these a comment begins with its sign.
         const plainText = (): string =>
           escaped(text).replace(/(^|\s)(# .*)$/gm, '$1<span class="hljs-comment">$2</span>')
         const html = lang === undefined ? plainText() : highlighted(text, LANGUAGES[lang] ?? lang)
@@ -74,12 +74,12 @@ export function render(page: Page, links: Links): Rendered {
   return { page, html, headings, anchors }
 }
 
-/** Chinese has no spaces: a line that ends between two signs must not leave one. */
+/** Chinese has no spaces, so a line break between two characters must not become a space. */
 function joined(text: string): string {
   return text.replace(/(?<=[，。；：、！？）」”…])\n|\n(?=[（「“])|(?<=\p{Script=Han})\n(?=\p{Script=Han})/gu, '')
 }
 
-/** A picture for each theme: the reader may have chosen another than that of the system. */
+/** Each theme has a picture, because the reader may have chosen another theme than the system's. */
 function rawHtml(text: string, resolve: (address: string) => string): string {
   if (text.startsWith('<!--')) return ''
   const dark = /<source media="\(prefers-color-scheme: dark\)" srcset="([^"]+)">/.exec(text)?.[1]
@@ -93,7 +93,7 @@ function rawHtml(text: string, resolve: (address: string) => string): string {
   return text.replace(/ (href|src)="([^"]+)"/g, (_, name: string, value: string) => ` ${name}="${resolve(value)}"`)
 }
 
-/** HTML as the words that a reader sees. */
+/** The words of the HTML, as a reader sees them. */
 export function plain(html: string): string {
   return html
     .replace(/<[^>]+>/g, '')

@@ -1,4 +1,4 @@
-/** The pages of the site: every Markdown file of docs/, and those of the root that a reader wants. */
+/** The pages of the site: every Markdown file of docs/, and the files of the root that readers want. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { doorOf } from './doors.ts'
@@ -15,7 +15,7 @@ export interface Page {
   readonly text: string
 }
 
-/** Files of the root, and where they are shown. */
+/** Files of the root, and their address in the site. */
 const ROOT_PAGES: Readonly<Record<string, { readonly url: string; readonly door: string }>> = {
   'README.md': { url: 'index.html', door: 'home' },
   'README.zh-CN.md': { url: 'zh/index.html', door: 'zh' },

@@ -9,10 +9,10 @@ export interface Section {
   readonly url: string
   /** The page's title. */
   readonly page: string
-  /** The heading; that of the page for what stands before the first. */
+  /** The heading; before the first heading, the title of the page. */
   readonly title: string
   readonly text: string
-  /** What stands beside a hit: `How to`. */
+  /** The text beside a hit: `How to`. */
   readonly door: string
   readonly weight: number
 }
@@ -32,7 +32,7 @@ const STOP = new Set(
     'will with you your ms s',
   ].flatMap((words) => words.split(' ')),
 )
-/** Words of the question for which the pages have another. */
+/** Words of a question for which our pages use another word. */
 const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   migrate: ['coming', 'moving'],
   migrating: ['coming', 'moving'],
@@ -96,7 +96,7 @@ function asked(question: string): string[] {
   const terms = words(question)
   const joined = terms.slice(1).map((word, i) => `${stem(terms[i] as string)}${word}`)
   const others = terms.flatMap((word) => SYNONYMS[word.toLowerCase()] ?? [])
-  // The word that is being typed comes last.
+  // The last word is the one that the reader is typing.
   return [...others, ...joined.filter((pair) => !HAN.test(pair)), ...terms]
 }
 
@@ -113,7 +113,7 @@ export function searchOf(sections: readonly Section[]): (question: string, most?
         tokenize: asked,
         boost: { title: 4, page: 4.5 },
         boostDocument: (id) => (sections[id as number] as Section).weight,
-        // Whoever types has not finished the last word.
+        // The reader may not have finished the last word.
         prefix: (term, i, terms) => i === terms.length - 1 || term.length > 4,
         fuzzy: (term) => (term.length > 5 && !HAN.test(term) ? 0.17 : false),
         weights: { prefix: 0.3, fuzzy: 0.15 },

@@ -85,14 +85,14 @@ async function assets(folder: string, sections: readonly Section[]): Promise<voi
 /** The folders of docs/zh, as they stand above their pages. */
 const CHINESE_GROUPS: Readonly<Record<string, string>> = { start: '十分钟上手', 'how-to': '怎么做' }
 
-/** What stands at the side of a page: the pages of its door, and below them those of the doors within. */
+/** The navigation beside a page: the pages of its door, and below them those of the doors within. */
 function sideOf(door: string, pages: readonly Page[]): Group[] {
   const within = DOORS.find(({ name }) => name === door)?.within
   if (within !== undefined && within !== '') return sideOf(within, pages)
   const own = pages.filter((page) => page.door === door)
   const title = (page: Page): string => {
     if (page.url === `${door}/index.html` && door !== 'zh') return 'Overview'
-    // In a group (`Stores`) the name is enough: what stands behind the colon is for the page.
+    // In a group (`Stores`) the name is enough, without the text behind the colon.
     return page.group === '' ? page.title : page.title.replace(/: .*$/, '')
   }
   const groups = [...new Set(own.map(({ group }) => group))].map((group) => ({

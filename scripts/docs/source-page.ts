@@ -1,4 +1,4 @@
-/** A file or a folder of the repository that some page points at, shown by the site itself. */
+/** A page for a file or a folder of the repository to which another page links. */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { escaped, highlighted } from './highlight.ts'

@@ -1,4 +1,4 @@
-/** What was fetched stays, outside of the repository: a folder a thing, made whole or not at all. */
+/** A cache outside of the repository: one folder for each download, made whole or not at all. */
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -12,7 +12,7 @@ const [store = '', config = 'null', pattern = ''] = process.argv.slice(2)
 const module = new URL(`../../packages/holdfast/dist/${store}.js`, import.meta.url)
 const under = { module, config: JSON.parse(config) }
 
-/** What the store says if it can't be used here at all; null: it can. */
+/** Why the store can't be used here; null: it can. */
 async function refusal() {
   const { default: make } = await import(module.href)
   try {
@@ -56,5 +56,5 @@ async function main() {
 }
 
 const outcome = await main()
-// Written before the end: what a pipe has not taken yet would go with the process.
+// Wait until the pipe has taken everything: the end of the process would cut the rest off.
 process.stdout.write(`${JSON.stringify(outcome)}\n`, () => process.exit(outcome.failed.length === 0 ? 0 : 1))

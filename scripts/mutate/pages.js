@@ -38,7 +38,7 @@ export function writePages(all) {
   for (const [file, text] of texts(all)) writeFileSync(join(ROOT, file), text)
 }
 
-/** The pages that are not as the mutations say. @param {readonly Mutation[]} all */
+/** The pages that differ from the mutations. @param {readonly Mutation[]} all */
 export function stalePages(all) {
   return texts(all).flatMap(([file, text]) => (read(file) === text ? [] : [file]))
 }

@@ -1,4 +1,4 @@
-/** How the etcd store is broken by hand, and which test sees it. */
+/** Ways to break the etcd store, each with the test that must see it. */
 export default [
   {
     rule: '13 etcd',

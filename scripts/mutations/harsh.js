@@ -1,5 +1,5 @@
 /**
- * How limiter and jobs can be broken so that the run in harsh conditions sees it:
+ * Ways to break the limiter and jobs that the run in harsh conditions must see:
  * packages/holdfast/test/kit/harsh.real.test.ts.
  */
 const test = 'packages/holdfast/test/kit/harsh.real.test.ts'

@@ -1,5 +1,5 @@
 /**
- * How the kit (limiter, ids, elections, cells), the guards and the simulation can be broken, and which test sees it.
+ * Ways to break the kit (limiter, ids, elections, cells), the guards and the simulation, each with its test.
  */
 export default [
   {

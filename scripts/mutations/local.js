@@ -1,4 +1,4 @@
-/** How the SQLite store, the command line and scheduled jobs can be broken, and which test sees it. */
+/** Ways to break the SQLite store, the command line and scheduled jobs, each with the test that must see it. */
 export default [
   {
     rule: '22',

@@ -1,4 +1,4 @@
-/** How the Redis store is broken on purpose, and the test that must see it. */
+/** Ways to break the Redis store, each with the test that must see it. */
 export default [
   {
     rule: 'key prefix',

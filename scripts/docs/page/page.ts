@@ -15,7 +15,7 @@ button('theme-switch')?.addEventListener('click', () => {
   try {
     localStorage.setItem('theme', next)
   } catch {
-    // A browser that keeps nothing still shows the theme until the page is left.
+    // A browser without storage keeps the theme until the reader leaves the page.
   }
 })
 
@@ -55,7 +55,7 @@ for (const pre of document.querySelectorAll('article pre')) {
   frame.append(pre, copy)
 }
 
-// The heading that is being read is marked in the contents.
+// Marks the heading that the reader is at in the contents.
 const marks = new Map([...document.querySelectorAll<HTMLAnchorElement>('.toc a')].map((a) => [a.hash.slice(1), a]))
 if (marks.size > 0) {
   const headings = [...document.querySelectorAll<HTMLElement>('article h2[id], article h3[id]')]

@@ -1,4 +1,4 @@
-/** The dialog of the search. The sections are loaded when it is opened first. */
+/** The dialog of the search. The first opening loads the sections. */
 import { type Hit, type Section, searchOf, stem, words } from '../search.ts'
 
 const CHINESE = document.documentElement.lang.startsWith('zh')
@@ -61,7 +61,7 @@ function move(list: HTMLOListElement, by: number): void {
   next.scrollIntoView({ block: 'nearest' })
 }
 
-/** As a script, not by `fetch`: a page that was opened from a disk may load it too. */
+/** As a script, not by `fetch`: a page on a disk may load scripts only. */
 function load(base: URL): Promise<readonly Section[]> {
   return new Promise((resolve, reject) => {
     const script = document.createElement('script')
@@ -104,7 +104,7 @@ function excerpt({ text, terms }: Hit): string {
 }
 
 function marked(text: string, terms: readonly string[]): Node[] {
-  // A Chinese sentence is one piece: of it, only the words that matched are marked.
+  // A Chinese sentence is one piece, so only the words in it that matched are marked.
   const chinese = terms.filter((term) => /^\p{Script=Han}+$/u.test(term))
   const pieces = text
     .split(/([\p{L}\p{N}_]+)/u)

@@ -128,7 +128,7 @@ async function ours(stage: Stage, fenced: boolean): Promise<Act> {
     const hf = await stage.holdfast(url, { label: name })
     const waited = play.begin(name, 'wait')
     const held = await hf.mutex(line, { ttlMs: LONG_MS }).acquire()
-    // By its own clock the lease of A is over before it is over by the server's.
+    // The lease of A is over by A's own clock before it is over by the server's.
     aHolds()
     waited()
     const holds = play.hold(name)

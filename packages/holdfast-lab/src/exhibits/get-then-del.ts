@@ -43,7 +43,7 @@ async function ours(stage: Stage): Promise<Act> {
   const aHolds = play.hold('A')
   const waited = play.begin('B', 'wait')
   const bHeld = await b.mutex(line, { ttlMs: LONG_MS }).acquire()
-  // By its own clock A was out before B was in.
+  // By its own clock, A ended before B began.
   if (aHeld.state === 'lost') aHolds()
   waited()
   play.step('B', `acquire() → held, after waiting; A knows: its state is '${aHeld.state}'`)

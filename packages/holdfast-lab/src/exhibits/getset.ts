@@ -1,4 +1,4 @@
-/** SETNX with the time of its end as the value, and GETSET by whoever finds that time past. */
+/** SETNX with the end of the lease as the value, and GETSET by a client that finds this end past. */
 import { system } from 'holdfast/internal'
 import type { Act, Exhibit } from '../lab/exhibit.ts'
 import type { Hand } from '../lab/hand.ts'

@@ -8,7 +8,7 @@ const TTL_MS = 1_000
 const POLL_MS = 200
 /** Two and a half leases of tries. */
 const TRIES = 12
-/** Less than this is the time between two looks, not a prolongation. */
+/** A shorter excess is the time between two looks, not a longer lease. */
 const NOISE_MS = 5
 
 async function recipe(stage: Stage): Promise<Act> {

@@ -59,7 +59,7 @@ function fill(cells: string[], scale: Scale, fromMs: number, toMs: number, lette
   for (let i = from; i < Math.max(from + 1, scale.column(toMs)); i++) cells[i] = letter
 }
 
-/** As many of the numbers as there is room for. */
+/** As many of the numbers as the room allows. */
 function numbers({ moments: all }: Timeline, step: number): string {
   let line = ''
   for (const i of all.keys()) {
@@ -71,7 +71,7 @@ function numbers({ moments: all }: Timeline, step: number): string {
 
 function moments({ moments: all, rows }: Timeline, scale: Scale): string[] {
   const who = Math.max(0, ...rows.map((row) => widthOf(printable(row))))
-  // Faults and harm are always shown; of the rest as much as there is room for.
+  // Faults and harm are always shown; other moments as far as the room allows.
   const steps = all.filter(({ kind }) => kind === 'step').length
   const room = MOMENTS_MAX - (all.length - steps)
   let shown = 0

@@ -104,7 +104,7 @@ export async function lineAct(stage: Stage, open: () => Promise<Driver>): Promis
   play.step('holder', `release(); ${WAITERS} wait`)
   held()
   const began = play.ms
-  // What came before was no release.
+  // Forget the wake-ups before this point: no release caused them.
   wakeUps = 0
   await head.release()
   await visits
@@ -151,7 +151,7 @@ async function several<T>(count: number, open: () => Promise<T>): Promise<T[]> {
   return opened
 }
 
-/** Rings that come while nobody listens are heard afterwards, as one. */
+/** If it rings while nobody listens, the next listener hears all rings as one. */
 class Bell {
   #isRung = false
   #listener: (() => void) | null = null

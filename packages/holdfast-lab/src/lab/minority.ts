@@ -41,7 +41,7 @@ export async function minorityActs(stage: Stage, m: Minority): Promise<readonly 
     const { token } = await m.holdfast.major.mutex(line, { ttlMs: 60_000 }).acquire()
     waited()
     ours.step('B', `acquire() → token ${token}; the state of A is '${held.state}'`)
-    // By its clock, not by its timers: what A would hear if it asked.
+    // By A's clock, not by its timers: what A would hear if it asked.
     if (held.state === 'lost') aHolds()
     ours.hold('B')
   }
@@ -57,7 +57,7 @@ export async function minorityActs(stage: Stage, m: Minority): Promise<readonly 
     })
   })
 
-  // Even if the exhibit fails, because others follow on the same servers.
+  // Heal also if the exhibit fails, because other exhibits follow on the same servers.
   stage.defer(() => m.ensemble.heal())
   await m.ensemble.cut()
   const downs = [quorum, stale, ours].map((play) => {
@@ -72,7 +72,7 @@ export async function minorityActs(stage: Stage, m: Minority): Promise<readonly 
   }
   const asking = Promise.allSettled([asked()])
   await m.ensemble.majority()
-  // First, and soon: once a cut-off server has noticed, it does not even serve reads.
+  // Read first, and soon: a server that has noticed the cut does not even serve reads.
   await m.major.pass(owned, 'B')
   stale.step('B', `takes ${owned} over, from a majority`)
   const told = await m.lone.look(owned)

@@ -16,10 +16,10 @@ const WIDTH = 880
 const EDGE = 20
 const HEAD = 40
 const LINE = 18
-/** Of a letter of the list, at 12 units a letter's height. */
+/** The width of a letter of the list, where a letter is 12 units high. */
 const LETTER = 7.3
 const LIST_LEFT = 150
-/** Of a long story the beginning and the end are listed; the drawing has all of it. */
+/** The list has the beginning and the end of a long story; the drawing has all of it. */
 const FIRST = 10
 const LAST = 4
 const SIGNS: Readonly<Record<Moment['kind'], string>> = { step: ' ', fault: '!', harm: '✗', caught: '✓' }
@@ -102,7 +102,7 @@ function momentLines({ row, kind, atMs, text }: Moment, index: number): Line[] {
   }))
 }
 
-/** Lines that fit. No control character of a server gets into the file, which would be no XML with it. */
+/** Lines that fit, without a server's control characters: with them the file would not be XML. */
 function wrapped(text: string, room: number): string[] {
   const most = Math.floor(room / LETTER)
   const lines: string[] = ['']

@@ -63,7 +63,7 @@ export class Play {
     return this.begin(row, 'hold')
   }
 
-  /** Also gives the row its position in the drawing. */
+  /** The first note of a row also gives the row its position in the drawing. */
   begin(row: string, kind: Span['kind']): End {
     this.#rows.add(row)
     const span: OpenSpan = { row, kind, fromMs: this.ms, toMs: null }

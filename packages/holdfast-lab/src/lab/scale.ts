@@ -12,9 +12,9 @@ export interface Scale {
 
 const STEP_MIN = 2
 const STEP_MAX = 8
-/** With so many spans for each moment, the interest is in what happens between two moments. */
+/** With so many spans for each moment, readers want to see what happens between two moments. */
 const CROWD = 10
-/** What is noted this close to a moment belongs to that moment. */
+/** Notes this close to a moment belong to that moment. */
 const TOGETHER_MS = 0.5
 
 /**

@@ -6,11 +6,11 @@ import { type Moment, overlaps, type Timeline } from './timeline.ts'
 
 const LEFT = 120
 const TOP = 24
-/** Of a column. */
+/** The width of a column. */
 const UNIT = 8
 /** In columns; a narrow window scrolls. */
 const WIDTH_MAX = 140
-/** From so many rows on a herd is shown as a whole, with thin rows. */
+/** With so many rows, the drawing shows a herd as a whole, in thin rows. */
 const CROWD = 20
 const ROW = 22
 const ROW_THIN = 10
@@ -53,7 +53,7 @@ interface Place {
 const x = ({ scale, unit }: Place, ms: number): number => LEFT + scale.column(ms) * unit
 const y = ({ rows }: Timeline, { row }: Place, name: string): number => TOP + rows.indexOf(name) * row
 
-/** What a server said may contain control characters, and a file with them is no XML. */
+/** A server's text may contain control characters, and a file with them is not XML. */
 function shown(text: string): string {
   return escapeHtml(printable(text))
 }

@@ -1,4 +1,4 @@
-/** Who held what when: what an act leaves for people to look at. */
+/** Who held what, and when: the record of an act, for people. */
 
 /** A stretch of time in a row: a client holds, waits or is stopped; a server is down or cut off. */
 export interface Span {
@@ -33,7 +33,7 @@ export interface Overlap {
   readonly count: number
 }
 
-/** When more than one held: the harm itself, found in the spans, not told by their author. */
+/** When more than one row held: the harm itself. Computed from the spans, whatever the act says of itself. */
 export function overlaps(spans: readonly Span[]): Overlap[] {
   const holds = spans.filter(({ kind, fromMs, toMs }) => kind === 'hold' && toMs > fromMs)
   const edges = [...new Set(holds.flatMap(({ fromMs, toMs }) => [fromMs, toMs]))].toSorted((a, b) => a - b)

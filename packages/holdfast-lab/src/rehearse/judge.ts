@@ -71,7 +71,7 @@ function fit({ entry: one }: Grant, { entry: other }: Grant): boolean {
  */
 function kindOf(all: readonly Call[], late: Call, before: Call): HarmKind {
   const at = all.indexOf(late)
-  // What was seen of another object of the resource is not written over: a mail that comes late overwrites no stock.
+  // Compares within one object of the resource only: a mail that comes late does not overwrite the stock.
   const isAbout = (call: Call): boolean => objectOf(call) === objectOf(late)
   const earlier = all.slice(0, at).filter(isAbout)
   const looked = all.slice(0, all.indexOf(before)).some((call) => isAbout(call) && call.actor === late.actor)

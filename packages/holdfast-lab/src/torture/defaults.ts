@@ -1,4 +1,4 @@
-/** How a run goes unless it is told otherwise. */
+/** The defaults of a run. */
 import type { RunOptions } from './conductor/options.ts'
 
 /**

@@ -1,4 +1,4 @@
-/** A temporary folder that goes with its process, whichever way that ends short of SIGKILL. */
+/** A temporary folder that is removed when its process ends, unless by SIGKILL. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

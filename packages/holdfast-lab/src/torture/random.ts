@@ -1,4 +1,4 @@
-/** Chance from a seed, so that a run can be asked for again. */
+/** Random numbers from a seed, so that a run can be repeated. */
 
 export class Random {
   #state: number

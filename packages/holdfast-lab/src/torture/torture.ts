@@ -1,11 +1,11 @@
 /**
- * `holdfast torture`: runs until there is a verdict. A run that put nothing to the test is repeated with the next seed.
+ * `holdfast torture`: runs until there is a verdict. A run that tested nothing is repeated with the next seed.
  */
 import { type Judgement, judge } from './checker/judge.ts'
 import { conduct } from './conductor/conduct.ts'
 import type { NotRun, RunOptions } from './conductor/options.ts'
 
-/** So many runs that prove nothing are a failure. */
+/** After so many runs that prove nothing the torture has failed. */
 const TRIES = 3
 
 export interface TortureResult {

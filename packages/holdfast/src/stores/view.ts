@@ -8,7 +8,7 @@ interface Stored {
 }
 
 export function placeView(stored: Stored, times: { readonly ageMs: number; readonly leftMs: number }): PlaceView {
-  const who = readData(stored.data)
+  const who = readObject(stored.data)
   return {
     token: stored.token,
     weight: stored.weight,
@@ -33,10 +33,10 @@ function readHolds(holds: unknown): Pick<PlaceView, 'holds'> {
   return read.length === 0 ? {} : { holds: read }
 }
 
-/** Another program may have written it: what is not an object of ours is shown as nothing. */
-function readData(data: string): Record<string, unknown> {
+/** A JSON object that another program may have written. A text that is none says nothing: the answer is empty. */
+export function readObject(text: string): Record<string, unknown> {
   try {
-    const value: unknown = JSON.parse(data)
+    const value: unknown = JSON.parse(text)
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
   } catch (error) {
     if (error instanceof SyntaxError) return {}

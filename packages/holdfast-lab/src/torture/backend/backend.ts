@@ -1,4 +1,4 @@
-/** A store of our own making: its servers, its ways in, and what can be done to it. */
+/** A store that we started: its servers, the ways in, and the faults that can be made. */
 import type { FaultProxy } from '../../testbed/proxy.ts'
 import type { Blow } from '../nemesis/blow.ts'
 import type { NemesisName } from '../nemesis/names.ts'
@@ -9,33 +9,33 @@ import type { Sufferers } from './hardships.ts'
 /** A way into the store for one client. */
 export interface Gate {
   readonly url: string
-  /** One in front of each server; none where the client goes there directly. */
+  /** One proxy in front of each server; none if the client connects directly. */
   readonly proxies: readonly FaultProxy[]
-  /** Its network, where it has one of its own. */
+  /** The client's own network, if it has one. */
   readonly cable: Cable | null
 }
 
-/** Something that can be done to the store's servers. */
+/** A fault that can be made on the store's servers. */
 export interface Deed {
-  /** The store may forget or lapse grants by it; its page in docs/stores says so. */
+  /** True: the store may forget or lapse grants by this fault; the store's page in docs says so. */
   readonly forgets: boolean
-  /** null: nothing is left that it could be done to. */
+  /** null: no server is left for it. */
   aim(random: Random, ttlMs: number): Promise<Blow | null>
 }
 
 export interface Backend {
   /** Programs and their versions. */
   readonly versions: string
-  /** What a client is given that goes there directly. */
+  /** The URL for clients that connect directly. */
   readonly url: string
   /** How long the store may take to be back after a fault. */
   readonly failoverMs: number
-  /** The lease that suits it. */
+  /** The lease that suits this store. */
   readonly ttlMs: number
   readonly deeds: Readonly<Partial<Record<NemesisName, Deed>>>
-  /** Why it has no such deed. */
+  /** Why the store has no such deed. */
   readonly lacks: Readonly<Partial<Record<NemesisName, string>>>
-  /** What else can befall its servers; none: nothing else. */
+  /** Further faults of its servers; absent: none. */
   readonly sufferers?: Sufferers
   /** A way in for the client with this number, from 1. */
   gate(at: number): Promise<Gate>

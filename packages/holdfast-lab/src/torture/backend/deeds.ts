@@ -3,7 +3,7 @@ import type { Server } from '../../testbed/server.ts'
 import type { Random } from '../random.ts'
 import type { Deed } from './backend.ts'
 
-/** Picks the server to hit: any, or the one that leads. */
+/** Picks the server to hit: any server, or the leader. */
 export type Pick = (random: Random) => Server | Promise<Server>
 
 export function anyOf(servers: readonly Server[]): Pick {
@@ -34,10 +34,10 @@ export function pauseServer(
   }
 }
 
-/** Of a store in which nobody is voted for. */
+/** For a store without elections. */
 export const NO_VOTES = 'no server of it leads by the votes of the others; what there is, pause-server stops'
 
-/** The server stands still for longer than the lease: another leads when it goes on, and it does not know that yet. */
+/** The server stands still for longer than the lease. When it goes on, it does not know that another one leads. */
 export function stopPastLease(pick: Pick, o: { readonly forgets: boolean; readonly graceMs: number }): Deed {
   return {
     forgets: o.forgets,
@@ -54,7 +54,7 @@ export function stopPastLease(pick: Pick, o: { readonly forgets: boolean; readon
   }
 }
 
-/** The server is killed and started again on what it had. */
+/** The server is killed, and started again with its data. */
 export function killServer(
   pick: Pick,
   o: { readonly downMs: number; readonly forgets?: boolean; readonly graceMs?: number },
@@ -97,7 +97,7 @@ export function spoilServer(
   }
 }
 
-/** Something is done to the store as a whole, at once. */
+/** A fault of the store as a whole, made in one moment. */
 export function once(target: string, forgets: boolean, act: () => Promise<void>, graceMs = 0): Deed {
   return {
     forgets,

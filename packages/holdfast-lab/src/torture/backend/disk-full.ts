@@ -1,4 +1,4 @@
-/** The disk of a server is full, and after a while it is not. */
+/** The disk of a server is full for a while. */
 import { fillDisk, freeDisk } from '../../testbed/disk.ts'
 import type { Server } from '../../testbed/server.ts'
 import type { Blow } from '../nemesis/blow.ts'
@@ -19,7 +19,7 @@ export function diskFull(pick: Pick): Deed {
   }
 }
 
-/** Of a store that needs no server: the disk that its file is on. */
+/** For a store without a server: the disk with its file. */
 export function fileDiskFull(folder: string): Deed {
   return { forgets: false, aim: (random, ttlMs) => Promise.resolve(full('the file', folder, random, ttlMs)) }
 }
@@ -36,7 +36,7 @@ function full(target: string, folder: string, random: Random, ttlMs: number, aft
   }
 }
 
-/** Some servers end by themselves when they can't write. Whoever watches over them starts them again. */
+/** Some servers end by themselves when they can't write. Then we start them again, as a supervisor would. */
 export async function supervise(server: Server): Promise<void> {
   try {
     await server.ready()

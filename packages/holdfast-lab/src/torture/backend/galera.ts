@@ -41,7 +41,7 @@ export async function galeraBackend(bed: Testbed, clocks: Clocks): Promise<Backe
       flush: 'there is no one command that empties it',
       ...clock.lacks,
     },
-    // The clients with cables are all on the first node; of the others each is on the next.
+    // The clients with cables are all on the first node; the others take the nodes in turn.
     gate: (at) => (gates[at % NODES] as Gates).open(),
     close: async () => {
       for (const each of gates) await each.close()
@@ -50,7 +50,7 @@ export async function galeraBackend(bed: Testbed, clocks: Clocks): Promise<Backe
   }
 }
 
-/** A node stands still until the others have gone on without it, or not quite. */
+/** A node stands still for about as long as the others need to go on without it: sometimes longer, sometimes less. */
 function pauseNode({ servers, joined }: GaleraGroup): Deed {
   return {
     forgets: false,
@@ -70,8 +70,8 @@ function pauseNode({ servers, joined }: GaleraGroup): Deed {
 }
 
 /**
- * A node is killed, or cut off from the others while it lives on: then whoever asks it must be told of an outage. With
- * fronts its clients are led to another node; else they wait until it is back.
+ * A node is killed, or cut off from the others while it lives on: then its clients must be told of an outage. With
+ * fronts, its clients are led to another node; otherwise they wait until the node is back.
  */
 function lose({ servers, joined }: GaleraGroup, fronts: readonly Front[] | null): Deed {
   return {

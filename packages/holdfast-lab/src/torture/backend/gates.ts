@@ -2,7 +2,7 @@
 import { type FaultProxy, faultProxy } from '../../testbed/proxy.ts'
 import type { Gate } from './backend.ts'
 
-/** A server, or what stands in front of several. */
+/** A server, or the front of several servers. */
 interface Listener {
   readonly port: number
 }

@@ -1,4 +1,4 @@
-/** What can be done to servers of any kind, whatever they store: to their disks, memory, connections and versions. */
+/** Faults of servers of any kind: of their disks, memory, connections and versions. */
 import { basename } from 'node:path'
 import type { ServerKind } from '../../testbed/needs.ts'
 import type { GivenServers } from '../../testbed/given.ts'
@@ -16,17 +16,17 @@ import { oomKill, oomProblem } from './oom-kill.ts'
 import { type Around, type SlowDisk, slowDisk } from './slow-disk.ts'
 import { upgradeServer } from './upgrade-server.ts'
 
-/** What a store says of its servers, so that hardships can befall them. */
+/** What a store says of its servers, so that hardships can be made. */
 export interface Sufferers {
   readonly servers: readonly Server[]
   readonly kind: ServerKind
-  /** The program of which a newer version may come; none: it is not started by one program. */
+  /** The program that a newer version may replace; absent: more than one program starts the server. */
   readonly program?: string
-  /** What makes a connection count; default: that it is there. */
+  /** What a connection must send to count; default: nothing. */
   readonly hello?: Buffer
-  /** What is done so that answers wait for the disk; default nothing. */
+  /** Makes answers wait for the disk; default nothing. */
   readonly aroundSlowDisk?: Around
-  /** Why one of them can't befall it. */
+  /** Why a hardship can't be made on this store. */
   readonly spared?: Readonly<Partial<Record<NemesisName, string>>>
 }
 
@@ -51,7 +51,7 @@ export class Hardships {
     return new Hardships(await slowDisk(folder), await diskProblem(), await oomProblem(), newer)
   }
 
-  /** What all servers have to be given. */
+  /** Options that all servers need. */
   get everywhere(): Everywhere {
     return { env: this.#slow.env, ...(this.#noDisk === null ? { diskMb: DISK_MB } : {}) }
   }

@@ -9,7 +9,7 @@ import type { Clocks } from './clock.ts'
 import { sqlBackend } from './sql.ts'
 import { versionOf } from './versions.ts'
 
-/** As an account's host is written: 10.251.%. */
+/** The host of an account, as MySQL writes it: 10.251.%. */
 const WIRED = CABLE_NETWORK.replace(/\.0\.0\/16$/, '.%')
 
 export async function mysqlBackend(bed: Testbed, clocks: Clocks): Promise<Backend> {
@@ -35,7 +35,7 @@ export async function mysqlBackend(bed: Testbed, clocks: Clocks): Promise<Backen
 /** Those of this user; default root. */
 export async function endSessions(url: string, user = 'root'): Promise<void> {
   const admin = await createConnection(url)
-  // The server may go while we are here; the query rejects then.
+  // The server may end meanwhile; then the query rejects.
   admin.on('error', () => undefined)
   try {
     const [rows] = await admin.query(
@@ -48,7 +48,7 @@ export async function endSessions(url: string, user = 'root'): Promise<void> {
   }
 }
 
-/** ER_NO_SUCH_THREAD: it has gone by itself. */
+/** ER_NO_SUCH_THREAD: the connection has ended by itself. */
 async function end(admin: { query(sql: string): Promise<unknown> }, id: number): Promise<void> {
   try {
     await admin.query(`KILL ${id}`)

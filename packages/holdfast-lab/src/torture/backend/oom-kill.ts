@@ -16,7 +16,7 @@ import type { Pick } from './deeds.ts'
 import { supervise } from './disk-full.ts'
 
 const LIMIT_BYTES = 48 << 20
-/** More than the limit, written to and kept. */
+/** The neighbour takes more than the limit, writes to it and keeps it. */
 const GREED = ['-c', 'echo $$ > "$1/cgroup.procs"; exec dd if=/dev/zero of=/dev/null bs=200M']
 const KILLED_MS = 10_000
 
@@ -62,7 +62,7 @@ export function oomKill(pick: Pick): Deed {
           group = await makeGroup(server.name)
           all = family(server)
           for (const { pid } of all) await tell(join(group, 'cgroup.procs'), String(pid))
-          // Rather one of these than the neighbour, however small; and not the one that watches over the others.
+          // Prefer one of these to the neighbour, however small; but not the process that watches over the others.
           for (const { pid } of all.slice(all.length > 1 ? 1 : 0)) await tell(`/proc/${pid}/oom_score_adj`, '1000')
           neighbour = spawn('/bin/sh', [...GREED, 'sh', group], { stdio: 'ignore' })
           await anyGone(all)
@@ -72,7 +72,7 @@ export function oomKill(pick: Pick): Deed {
             neighbour.kill('SIGKILL')
             await once(neighbour, 'exit')
           }
-          // Whoever is left of a server whose first process died must be gone before the next starts.
+          // If the first process of a server died, its other processes must end before the server starts again.
           if (!server.running) for (const each of all) if (isAlive(each)) signalProcess(each, 'SIGKILL')
           while (!server.running && all.some(isAlive)) await sleep(5)
           await supervise(server)
@@ -96,7 +96,7 @@ async function anyGone(all: readonly ProcessEntry[]): Promise<void> {
   }
 }
 
-/** Of a process that may have ended meanwhile. */
+/** For a process that may have ended meanwhile. */
 async function tell(file: string, text: string): Promise<void> {
   try {
     await writeFile(file, text)
@@ -105,7 +105,7 @@ async function tell(file: string, text: string): Promise<void> {
   }
 }
 
-/** Whoever is still in it goes back to the root, with nothing to fear. */
+/** Processes that are still in the group go back to the root group, without a limit. */
 async function leave(folder: string): Promise<void> {
   const root = join(folder, '..', 'cgroup.procs')
   for (;;) {

@@ -31,7 +31,7 @@ export async function postgresBackend(bed: Testbed, clocks: Clocks): Promise<Bac
 
 export async function endSessions(url: string): Promise<void> {
   const admin = new Client({ connectionString: url })
-  // The server may go while we are here; the query rejects then.
+  // The server may end meanwhile; then the query rejects.
   admin.on('error', () => undefined)
   await admin.connect()
   try {

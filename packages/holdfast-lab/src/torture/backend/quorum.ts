@@ -16,11 +16,11 @@ export interface QuorumKind {
   readonly scheme: string
   readonly version: string
   readonly group: Group
-  /** Whether the server on this port leads; one that does not answer does not. */
+  /** Whether the server on this port leads. A server that does not answer does not lead. */
   readonly leads: (port: number) => Promise<boolean>
   /** A leader that stood still and goes on may end leases that its successor has renewed. */
   readonly revokesLate: boolean
-  /** Why none of them may come back with less than it had. */
+  /** Why no server may come back with less data than it had. */
   readonly spoilt: string
   readonly suffers: Omit<Sufferers, 'servers'>
   readonly deeds: Readonly<Partial<Record<NemesisName, Deed>>>
@@ -54,7 +54,7 @@ export function quorumBackend(kind: QuorumKind): Backend {
   }
 }
 
-/** The one that leads, or any if none of them says so. */
+/** The leader; any server if none says that it leads. */
 function leader(servers: readonly Server[], leads: QuorumKind['leads']): Pick {
   return async (random) => {
     for (const server of servers) if (await leads(server.port)) return server

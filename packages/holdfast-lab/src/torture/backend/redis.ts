@@ -23,7 +23,7 @@ export async function redisBackend(bed: Testbed, clocks: Clocks): Promise<Backen
     ttlMs: 1_000,
     deeds: {
       'pause-server': pauseServer(one, { ms: 1_500 }),
-      // A kill takes nothing from the page cache: what was appended is there after the restart.
+      // A kill does not touch the page cache: the file still has everything after the restart.
       'kill-server': killServer(one, { downMs: 800 }),
       'restart-empty': spoilServer(one, { spoil: dropData, forgets: true }),
       'restart-truncated': spoilServer(one, { spoil: cutTail, forgets: true }),
@@ -43,7 +43,7 @@ export async function redisBackend(bed: Testbed, clocks: Clocks): Promise<Backen
   }
 }
 
-/** For a server whose clock can be moved, and which clients with cables reach: those are no loopback in its eyes. */
+/** For a server with a movable clock that clients with cables reach: for Redis these do not come from loopback. */
 export function startOptions(clock: Clock): Pick<RedisOptions, 'config' | 'env'> {
   return {
     config: { 'protected-mode': 'no', maxclients: CLIENTS_MAX },
@@ -51,10 +51,10 @@ export function startOptions(clock: Clock): Pick<RedisOptions, 'config' | 'env'>
   }
 }
 
-/** As many clients as it takes: more than our own, fewer than a crowd. */
+/** The most clients that Redis takes: more than our own, fewer than a crowd. */
 const CLIENTS_MAX = 1_000
 
-/** Every answer waits for the disk meanwhile, and not a thread in the background. */
+/** Meanwhile every answer waits for the disk. By default only a background thread would wait. */
 export function answersWait(servers: readonly Server[]): Around {
   const sync = async (when: 'always' | 'everysec'): Promise<void> => {
     for (const server of servers) await redisAsk(server.port, '', ['CONFIG', 'SET', 'appendfsync', when])
@@ -83,14 +83,14 @@ export async function cutTail(server: Server): Promise<void> {
   }
 }
 
-/** An operator empties it. */
+/** An operator empties the server. */
 export function flush(servers: readonly Server[]): Deed {
   return once('all data', true, async () => {
     for (const server of servers) await redisAsk(server.port, '', ['FLUSHALL'])
   })
 }
 
-/** An administrator throws everybody out; they may come back at once. */
+/** An administrator closes all connections; clients may come back at once. */
 export function endSessions(servers: readonly Server[]): Deed {
   return once('all sessions', false, async () => {
     for (const server of servers) await redisAsk(server.port, '', ['CLIENT', 'KILL', 'TYPE', 'normal'])

@@ -10,12 +10,12 @@ import type { Server } from '../../testbed/server.ts'
 import type { Random } from '../random.ts'
 import type { Deed } from './backend.ts'
 
-/** A server that was hit just before may still be away or silent: so long the operator tries again. */
+/** A server that was hit just before may still be silent. The operator tries again for so long. */
 const PATIENCE_MS = 30_000
 const AGAIN_MS = 300
 
 export class RedlockServers {
-  /** Those that vote; the first of them always does. Changed in place. */
+  /** The servers that vote; the first of them always does. The array is changed in place. */
   readonly present: Server[]
   readonly #pool: readonly Server[]
   readonly #count: number
@@ -31,7 +31,7 @@ export class RedlockServers {
     await initRedlock(urlOf(this.present), { maxTtlMs })
   }
 
-  /** An empty server takes the place of one, which is well, or dead. */
+  /** An empty server replaces another, which is alive or dead. */
   replace(): Deed {
     return {
       forgets: false,
@@ -52,7 +52,7 @@ export class RedlockServers {
             }
             await this.#become(this.present.map((server) => (server === old ? fresh : server)))
           },
-          // One whose place nobody took is still a server, and comes back as it was.
+          // A server that was not replaced still votes, and comes back with its data.
           heal: () => {
             if (isDead) return old.restart({ keepData: this.present.includes(old) })
             return this.present.includes(old) ? undefined : this.#empty([old])
@@ -62,7 +62,7 @@ export class RedlockServers {
     }
   }
 
-  /** All become servers, and after a while as many as before are left, maybe others. */
+  /** All of them become servers. After a while as many as before are left, perhaps other ones. */
   resize(): Deed {
     return {
       forgets: false,
@@ -104,7 +104,7 @@ export class RedlockServers {
     this.present.splice(0, this.present.length, ...servers)
   }
 
-  /** What is taken in must be empty. */
+  /** A server must be empty to be added. */
   async #empty(servers: readonly Server[]): Promise<void> {
     for (const server of servers) await redisAsk(server.port, '', ['FLUSHALL'])
   }

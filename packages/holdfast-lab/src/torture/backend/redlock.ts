@@ -9,13 +9,13 @@ import { RedlockServers } from './redlock-servers.ts'
 import { versionOf } from './versions.ts'
 
 const COUNT = 3
-/** Empty ones that can take the place of others, or come to them. Every client knows of them from the beginning. */
+/** Empty servers that can replace others, or join them. Every client knows them from the beginning. */
 const SPARES = 2
 /** The longest lease of the deployment: a server that restarted gives no votes for so long. */
 const MAX_TTL_MS = 2_000
 
 export async function redlockBackend(bed: Testbed, clocks: Clocks): Promise<Backend> {
-  // One clock for one server: a step of all of them would be a step of the world.
+  // The clock of one server only: to move all of them is to move the time of the whole deployment.
   const clock = await clocks.make('redlock')
   const moved = await bed.redlock(1, { appendonly: 'everysec', ...startOptions(clock) })
   const others = await bed.redlock(COUNT + SPARES - 1, { appendonly: 'everysec', ...startOptions(unmoved('')) })

@@ -11,7 +11,7 @@ import { Gates } from './gates.ts'
 export interface ReplicaKind {
   readonly name: string
   readonly versions: string
-  /** A commit is answered only when the replica has it. */
+  /** The primary answers a commit only when the replica has it. */
   readonly start: (o: StartOptions) => Promise<ReplicaPair>
   /** From now on commits are answered without the replica. */
   readonly hurry: (primary: Server) => Promise<void>
@@ -80,7 +80,7 @@ function failover(pair: ReplicaPair): Deed {
   }
 }
 
-/** So long the primary answers alone. */
+/** For so long the primary answers alone. */
 const LAGGING_MS = 1_500
 
 /** Nobody waits for the replica, which hears nothing; then the primary dies, and what was answered since is gone. */

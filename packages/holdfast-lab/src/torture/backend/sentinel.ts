@@ -36,7 +36,7 @@ export async function sentinelBackend(bed: Testbed, clocks: Clocks): Promise<Bac
       lag: lag(group, nodes),
       flush: flush(nodes),
       'terminate-session': endSessions(nodes),
-      // Of primary and replicas, not of the Sentinels: they judge silence, not time.
+      // The clocks of primary and replicas, not those of the Sentinels, which judge silence and not time.
       ...clockDeeds(clock, 'primary and replicas'),
     },
     lacks: {
@@ -50,7 +50,7 @@ export async function sentinelBackend(bed: Testbed, clocks: Clocks): Promise<Bac
   }
 }
 
-/** Replicas hear of everything this late. */
+/** How late replicas hear of everything. */
 const LAG_MS = 60
 /** Sentinel leads them back to the primary's own address after 10 s. */
 const LAGGING_MS = 1_500

@@ -7,7 +7,7 @@ import { open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
-/** The number that a program with the library goes by. */
+/** The number that a program with the library reads. */
 export interface Dial {
   /** For the program's environment. */
   readonly env: Readonly<Record<string, string>>
@@ -49,7 +49,7 @@ export class Shim {
       async set(value) {
         const bytes = Buffer.alloc(8)
         bytes.writeBigInt64LE(value)
-        // In place: the program has mapped this very file.
+        // Written in place, because the program has mapped this very file.
         const handle = await open(file, 'r+')
         try {
           await handle.write(bytes, 0, 8, 0)
@@ -61,7 +61,7 @@ export class Shim {
   }
 }
 
-/** As libraries of other names must not read it. */
+/** Libraries of other names must not read this file. */
 function variable(name: string): string {
   return `HOLDFAST_${name.toUpperCase()}`
 }

@@ -1,4 +1,4 @@
-/** What is written reaches the disk late: each fsync of the servers takes its time. */
+/** Each fsync of the servers takes long, so data reach the disk late. */
 import type { Deed } from './backend.ts'
 import { type Dial, Shim } from './shim.ts'
 
@@ -22,7 +22,7 @@ export interface SlowDisk {
   readonly deed: (around?: Around) => Deed
 }
 
-/** What a store needs besides, so that its answers wait for the disk. */
+/** What else a store needs, so that its answers wait for the disk. */
 export interface Around {
   readonly before: () => Promise<void>
   readonly after: () => Promise<void>

@@ -1,4 +1,4 @@
-/** One SQL server, of whichever kind: what can be done to it, and what can't. */
+/** One SQL server, of any kind: which faults can be made, and which can't. */
 import type { StartOptions } from '../../testbed/bed.ts'
 import type { Server } from '../../testbed/server.ts'
 import type { Backend } from './backend.ts'
@@ -13,7 +13,7 @@ export interface SqlKind {
   readonly failoverMs: number
   readonly start: (o: StartOptions) => Promise<Server>
   readonly suffers: Omit<Sufferers, 'servers'>
-  /** An administrator throws everybody out; they may come back at once. */
+  /** An administrator closes all connections; clients may come back at once. */
   readonly endSessions: (url: string) => Promise<void>
 }
 

@@ -51,7 +51,7 @@ export async function sqliteBackend(): Promise<Backend> {
 
 interface Home {
   readonly path: string
-  /** Why it is not on a small disk of its own; null: it is. */
+  /** Why the file is not on a small disk of its own; null: it is. */
   readonly noDisk: string | null
   remove(): Promise<void>
 }

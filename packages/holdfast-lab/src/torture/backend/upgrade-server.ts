@@ -9,7 +9,7 @@ export interface Newer {
   readonly args: readonly string[]
 }
 
-/** One server after the other; who is new stays so, and is no target any more. */
+/** One server after the other. A server that is new stays new, and is not a target again. */
 export function upgradeServer(servers: readonly Server[], { version, program, args }: Newer): Deed {
   const old = [...servers]
   return {

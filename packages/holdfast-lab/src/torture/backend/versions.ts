@@ -1,4 +1,4 @@
-/** What the servers are, for the report. */
+/** The versions of the servers, for the report. */
 import { find } from '../../testbed/find.ts'
 import type { ServerKind } from '../../testbed/needs.ts'
 

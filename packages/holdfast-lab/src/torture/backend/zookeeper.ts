@@ -40,7 +40,7 @@ async function leads(port: number): Promise<boolean> {
     })
     return said.includes('Mode: leader')
   } catch (error) {
-    // One that does not answer does not lead.
+    // A server that does not answer does not lead.
     if (error instanceof Error) return false
     throw error
   }

@@ -1,4 +1,4 @@
-/** What must be true once everything is mended: every line is served, nothing is left, every wait ended. */
+/** After all faults are mended: every line must be served, nothing may be left, and every wait must have ended. */
 import type { Checker } from './finding.ts'
 import { none } from './finding.ts'
 

@@ -1,4 +1,4 @@
-/** Belief exclusion: at no moment do more believe that they hold than the line carries. */
+/** Belief exclusion: at no moment do more clients believe that they hold than the capacity allows. */
 import type { Checker, Findings } from './finding.ts'
 import { none } from './finding.ts'
 import { firstOfPlace, forgotOne, type Hold, isStillborn, type LineTrial, type Trial } from './trial.ts'

@@ -1,4 +1,4 @@
-/** Who has given up is given nothing: neither one lock nor several at once. */
+/** A caller that has given up gets nothing: neither one lock nor several at once. */
 import type { Checker } from './finding.ts'
 import { none } from './finding.ts'
 

@@ -19,7 +19,7 @@ import { makeTrial, type Trial } from './trial.ts'
 import { validity } from './validity.ts'
 import { countWakeUps, type WakeUps, wakeUps } from './wake-ups.ts'
 
-/** valid: nothing was broken, and it was put to the test. unknown: it was not. */
+/** valid: the run tested the laws, and none was broken. unknown: the run tested nothing. */
 export type Verdict = 'valid' | 'invalid' | 'unknown'
 
 export interface Judgement {
@@ -40,16 +40,16 @@ export interface Counts {
   readonly lost: number
   /** Of each kind of errand, how many visits it asked for, and how many were granted. */
   readonly errands: Readonly<Record<string, { readonly asked: number; readonly granted: number }>>
-  /** Steps on the resource, and how many the token check turned away. */
+  /** Steps on the resource, and how many of them the token check refused. */
   readonly effects: number
   readonly stale: number
   readonly violations: Readonly<Record<Rule, number>>
   readonly exposures: Readonly<Record<Rule, number>>
   readonly faults: Readonly<Record<string, { readonly struck: number; readonly hit: number }>>
   readonly mostPassedOver: number
-  /** How many were woken by releases in front of a crowd. */
+  /** How many waiters were woken by releases in front of a crowd. */
   readonly wakeUps: WakeUps
-  /** How long a fresh client waited for a line after the faults, at most. */
+  /** The longest wait of a fresh client for a line after the faults. */
   readonly healMs: number
 }
 

@@ -1,7 +1,7 @@
-/** Validity: a run that put nothing to the test proves nothing. */
+/** Validity: a run that tested nothing proves nothing. */
 import { hitsClient, type Trial } from './trial.ts'
 
-/** Fewer grants than this show nothing. */
+/** A run with fewer grants shows nothing. */
 const GRANTS_MIN = 20
 
 export interface Validity {

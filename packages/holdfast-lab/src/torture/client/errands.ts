@@ -1,4 +1,4 @@
-/** Runs an errand, of whichever kind. */
+/** Runs an errand of any kind. */
 import type { Errand, ErrandKind } from '../generator/errand.ts'
 import { runReaders } from './readers.ts'
 import { runSeveral } from './several.ts'

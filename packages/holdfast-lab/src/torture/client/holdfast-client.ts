@@ -117,7 +117,7 @@ class HoldfastClient implements LockClient {
   }
 }
 
-/** null: the time was up, or the caller ended the wait. */
+/** null: the time-out was over, or the caller ended the wait. */
 async function orNull<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T | null> {
   try {
     return await ask()

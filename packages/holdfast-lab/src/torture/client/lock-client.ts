@@ -15,19 +15,19 @@ export interface Wish {
 export interface Claim {
   /** null where there are none. */
   readonly token: bigint | null
-  /** What is left of the lease by the own clock; Infinity where the client keeps no account. */
+  /** What is left of the lease by the client's own clock; Infinity if the client does not count. */
   readonly leftMs: number
-  /** Aborted as soon as the client knows of its loss; absent where nobody is told. */
+  /** Aborted as soon as the client knows of its loss; absent if the client is not told. */
   readonly lost?: AbortSignal
-  /** Whether it may act now. */
+  /** Whether the holder may act now. */
   isHeld(): boolean
-  /** Whether it was still ours. */
+  /** Returns whether the lock was still ours. */
   release(): Promise<boolean>
 }
 
 /** A read lock that can write. */
 export interface UpgradeClaim extends Claim {
-  /** null: the other readers stayed, or the wait was ended; it still reads. */
+  /** null: the other readers stayed, or the wait was ended. The holder still reads. */
   upgrade(wish: Pick<Wish, 'waitMs' | 'signal'>): Promise<Claim | null>
 }
 
@@ -43,15 +43,15 @@ export interface LockClient {
   readonly counting: boolean
   /** The lease that the store really grants, at least that which was asked for. */
   readonly ttlMs: number
-  /** null: others have it, or the wait was ended. A rejection: it is not known whether it took effect. */
+  /** null: others have the lock, or the wait was ended. If it rejects, nobody knows whether it took effect. */
   acquire(wish: Wish): Promise<Claim | null>
-  /** What of it the store can't do, and why; asked once, before a run. Absent: visits are all that it can do. */
+  /** What the store can't do, and why; asked once, before a run. Absent: the client can make visits only. */
   lacks?(line: string): Promise<Readonly<Partial<Record<ErrandKind, string>>>>
   /** An upgradeable read lock. */
   upgradeable?(wish: Pick<Wish, 'line' | 'waitMs' | 'signal'>): Promise<UpgradeClaim | null>
-  /** All of these alone, or none. */
+  /** Takes all of these locks exclusively, or none. */
   several?(lines: readonly LineSpec[], wish: Pick<Wish, 'waitMs' | 'signal'>): Promise<readonly Claim[] | null>
-  /** Takes the line from its holders; how many they were. */
+  /** Takes the line from its holders. Returns how many they were. */
   break?(line: string, now: boolean): Promise<number>
   /** Makes what the store needs, once. */
   setup(): Promise<void>
@@ -64,17 +64,17 @@ export interface LockClientOptions {
   readonly ttlMs: number
   /** The process. */
   readonly p: string
-  /** Where an option can be chosen, this chooses it. */
+  /** Chooses among options that a run may vary. */
   readonly variant: number
-  /** What the module of the client is told besides; '' for nothing. */
+  /** Further words for the client's module; '' for none. */
   readonly config: string
-  /** To be told whenever the store wakes one who waits in a line. */
+  /** Called whenever the store wakes a waiter. */
   readonly onWoken: (line: string) => void
-  /** To be told whenever the store has answered that a place has to wait. */
+  /** Called whenever the store has answered that a place has to wait. */
   readonly onQueued: (line: string, exclusive: boolean) => void
 }
 
-/** For one whose wake-ups nobody counts. */
+/** For a client whose wake-ups nobody counts. */
 export const DEAF: Pick<LockClientOptions, 'onWoken' | 'onQueued'> = {
   onWoken: () => undefined,
   onQueued: () => undefined,

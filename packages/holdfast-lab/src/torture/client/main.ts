@@ -31,7 +31,7 @@ function block(ms: number): void {
   recorder.record({ e: 'blocked', t: micros(), p: birth.p, from })
 }
 
-/** The store may just be down: whoever is born then tries again. */
+/** The store may be down just now, so a process that starts then tries again. */
 async function open(): Promise<LockClient | null> {
   const { default: openClient } = (await import(birth.module)) as { default: OpenClient }
   const { url, ttlMs, p, variant, config } = birth

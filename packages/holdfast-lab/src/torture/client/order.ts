@@ -1,4 +1,4 @@
-/** What a client process is told, and what it says to the conductor. */
+/** The messages between the conductor and a client process. */
 import type { ErrandKind, Pace } from '../generator/errand.ts'
 import type { LineSpec } from '../history/event.ts'
 
@@ -14,18 +14,18 @@ export interface Birth {
   readonly ttlMs: number
   readonly seed: number
   readonly lines: readonly LineSpec[]
-  /** Where its part of the history goes. */
+  /** The file for its part of the history. */
   readonly history: string
   /** The path of its socket. */
   readonly referee: string
   /** The module of the client under test. */
   readonly module: string
   readonly config: string
-  /** How many visits it makes at once. */
+  /** How many visits the process makes at once. */
   readonly tasks: number
   readonly variant: number
   readonly pace: Pace
-  /** What it may be sent to do. */
+  /** The errands that the process may get. */
   readonly errands: readonly ErrandKind[]
 }
 

@@ -1,8 +1,8 @@
-/** Hears where the store puts those who come: from that answer on nobody who asks later may be served before. */
+/** Notes when the store has answered that a place has to wait: nobody who asks later may be served before it. */
 import type { Driver } from 'holdfast'
 import { isGranted } from 'holdfast/internal'
 
-/** Told of every place that has to wait, when the answer has come. */
+/** Called for every place that has to wait, when the answer has come. */
 export function hearQueued(driver: Driver, onQueued: (line: string, exclusive: boolean) => void): Driver {
   const enter = driver.enter.bind(driver)
   driver.enter = async (entry, wait) => {

@@ -1,4 +1,4 @@
-/** Asks for several lines as one, and now and then gives up on the way: it must have nothing then. */
+/** Asks for several lines as one, and now and then gives up half-way: then it must hold nothing. */
 import type { Several } from '../generator/errand.ts'
 import type { Visitor } from './visitor.ts'
 

@@ -37,13 +37,13 @@ interface Write {
   readonly wish: Upgrade['writes'][number]
 }
 
-/** False: there is nothing left to write with. */
+/** false: the hold is gone, so there is nothing to write with. */
 async function write(visitor: Visitor, { i, claim, reader: { line }, wish }: Write): Promise<boolean> {
   const { waitMs, stayMs } = wish
   const writer = { line, exclusive: true, upgraded: true, stayMs }
   const over = visitor.ask({ ...writer, weight: line.capacity, waitMs, over: i, errand: 'upgrade' })
   const upgraded = await visitor.answered(over, () => claim.upgrade({ waitMs, signal: visitor.stop }))
-  // Readers that stayed: it still reads, and may try again.
+  // Other readers stayed: this holder still reads, and may try again.
   if (upgraded === null) return true
   try {
     const isDone = await visitor.act(over, writer, upgraded)

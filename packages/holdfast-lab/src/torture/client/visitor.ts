@@ -16,7 +16,7 @@ interface Parts {
   readonly stop: AbortSignal
 }
 
-/** What is asked for, as the history has it. */
+/** The request, as the history shows it. */
 export interface Asked {
   readonly line: LineSpec
   readonly exclusive: boolean
@@ -24,16 +24,16 @@ export interface Asked {
   readonly waitMs: number
   /** The visit whose place is to become heavier. */
   readonly over?: number
-  /** What it is a part of; default: a visit. */
+  /** The errand to which the visit belongs; default: a visit of its own. */
   readonly errand?: ErrandKind
 }
 
-/** What is done inside. */
+/** The work inside the lock. */
 export interface Stay {
   readonly line: LineSpec
   readonly exclusive: boolean
   readonly stayMs: number
-  /** It has read before, beside others. */
+  /** The holder has read before, beside others. */
   readonly upgraded?: boolean
 }
 
@@ -67,7 +67,7 @@ export class Visitor {
     return i
   }
 
-  /** Writes down how it came out. */
+  /** Writes down the outcome. */
   async answered<T extends Claim>(i: number, ask: () => Promise<T | null>): Promise<T | null> {
     const answers = await this.allAnswered([i], async () => {
       const claim = await ask()
@@ -104,7 +104,7 @@ export class Visitor {
     return claims
   }
 
-  /** Acts, lets go, and leaves. */
+  /** Acts, releases, and leaves. */
   async enjoy(i: number, stay: Stay, claim: Claim): Promise<void> {
     try {
       await this.act(i, stay, claim)
@@ -114,7 +114,7 @@ export class Visitor {
     }
   }
 
-  /** Reads, stays, writes: as those do who need a lock. False: it was lost, or turned away. */
+  /** Reads, stays, writes, like any holder of a lock. false: the lock was lost, or the resource refused a step. */
   async act(i: number, stay: Stay, claim: Claim): Promise<boolean> {
     // Written down when it is told, not when it is looked at: a lock may be lost before its lease ends, and then others
     // may have it at once.
@@ -169,14 +169,14 @@ function until(t: Micros, { leftMs }: Pick<Claim, 'leftMs'>): { readonly until?:
   return leftMs === Number.POSITIVE_INFINITY ? {} : { until: Math.floor(t + leftMs * 1_000) }
 }
 
-/** Faults of ours are not outcomes: they end the process, and the run tells of it. */
+/** Our own bugs are not outcomes: they end the process, and the run reports that. */
 function told(error: unknown): string {
   if (!(error instanceof Error) || error instanceof TypeError || error instanceof ReferenceError) throw error
   const code = 'code' in error ? `${String(error.code)}: ` : ''
   return `${code}${error.message}`.slice(0, 200)
 }
 
-/** Sleeps; less when everything stops. */
+/** Sleeps; wakes early if everything stops. */
 export async function pause(ms: number, stop: AbortSignal): Promise<void> {
   if (ms < 1 || stop.aborted) return
   try {

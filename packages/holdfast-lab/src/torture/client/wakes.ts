@@ -1,7 +1,7 @@
-/** Counts what a store wakes its waiters for: the driver under Holdfast, with an ear at every watch. */
+/** Counts how often a store wakes its waiters: wraps every watch of the driver under Holdfast. */
 import type { Driver } from 'holdfast'
 
-/** Told of every wake-up of a place, as it comes; a watch on a whole line is nobody who waits. */
+/** Called for every wake-up of a place. A watch on a whole line is not counted, because it is not a waiter. */
 export function hearWakes(driver: Driver, onWoken: (line: string) => void): Driver {
   const watch = driver.watch.bind(driver)
   driver.watch = (line, id, wake) =>

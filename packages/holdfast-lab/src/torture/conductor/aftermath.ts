@@ -29,9 +29,9 @@ export async function aftermath(a: Aftermath): Promise<void> {
   recorder.record({ e: 'phase', t: micros(), name: 'end' })
 }
 
-/** A client that was not there when things broke asks for every line, at once. */
+/** A client that was not there during the faults asks for all lines at once. */
 async function probeAll({ o, open, config, recorder, lines, observer }: Aftermath): Promise<void> {
-  // From here on it is counted how long a line was not to be had: connecting is a part of that.
+  // Measure from here how long the client waits for a line: connecting is part of the wait.
   const start = performance.now()
   const seat = { url: o.url, ttlMs: observer.ttlMs, p: 'probe', variant: 1, config, ...DEAF }
   const fresh = await patiently(o.patienceMs, () => open(seat))
@@ -60,7 +60,7 @@ async function probeAll({ o, open, config, recorder, lines, observer }: Aftermat
   }
 }
 
-/** Whatever the client does about its own time-out: after a while we go on. */
+/** If the client ignores its own time-out, we go on after a while. */
 async function within<T>(ms: number, act: (signal: AbortSignal) => Promise<T>): Promise<T | null> {
   const limit = new AbortController()
   let timer: NodeJS.Timeout | undefined
@@ -80,7 +80,7 @@ async function within<T>(ms: number, act: (signal: AbortSignal) => Promise<T>): 
   }
 }
 
-/** The places of those that were killed have until their leases end. */
+/** Places of killed clients may stay until their leases end. */
 async function look({ o, recorder, observer }: Aftermath, line: LineSpec): Promise<void> {
   const end = performance.now() + observer.ttlMs + o.patienceMs
   for (;;) {

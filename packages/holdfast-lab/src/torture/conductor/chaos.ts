@@ -1,4 +1,4 @@
-/** The time of faults: one after the other, each written down before it is made and after it is mended. */
+/** The time of faults: one after the other. Each is written down before it is made and after it is mended. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Deed } from '../backend/backend.ts'
 import { micros } from '../history/clock.ts'
@@ -16,15 +16,15 @@ export interface Arena {
   readonly deeds: Readonly<Partial<Record<NemesisName, Deed>>>
   readonly recorder: Recorder
   readonly random: Random
-  /** Told of every fault, as it is made. */
+  /** Called for every fault, when it is made. */
   readonly onFault: (nemesis: NemesisName, target: string) => void
   /** Ends the chaos early. */
   readonly signal: AbortSignal
 }
 
-/** Between two faults, so that there is somebody to hit again. */
+/** The pause between two faults, so that there is a holder to hit again. */
 const GAP_MS = 350
-/** How much longer a run may take until each fault that was asked for has been made. */
+/** How much longer a run may take until each requested fault has been made. */
 const THOROUGH_MS = 12_000
 
 export class Chaos {
@@ -59,7 +59,7 @@ export class Chaos {
     }
   }
 
-  /** False: there was nobody to hit. */
+  /** false: there was nobody to hit. */
   async strike(name: NemesisName): Promise<boolean> {
     const { recorder, onFault } = this.#arena
     const blow = await this.#aim(name)
@@ -80,7 +80,7 @@ export class Chaos {
     } catch (caught) {
       error = text(caught)
     }
-    // Also after a blow that failed half-way: nothing may stay broken.
+    // Mend also after a fault that failed half-way: nothing may stay broken.
     try {
       await blow.heal()
     } catch (caught) {
@@ -100,7 +100,7 @@ export class Chaos {
     const aim = CLIENT_AIMS[name] ?? NET_AIMS[name] ?? LINE_AIMS[name]
     if (aim !== undefined) return aim(field, random)
     const blow = (await deeds[name]?.aim(random, field.ttlMs)) ?? null
-    // A server is hit when somebody is inside: else it shows nothing. Where nobody comes, it is hit all the same.
+    // Hit a server while somebody holds a lock, or else the fault shows nothing. If nobody comes, hit it anyway.
     if (blow !== null) await field.holder()
     return blow
   }

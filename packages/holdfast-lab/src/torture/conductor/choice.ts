@@ -1,4 +1,4 @@
-/** Which faults a run makes and what its clients do, and why nothing else. */
+/** Chooses the faults of a run and the errands of its clients, and says why others are left out. */
 import type { LockClient } from '../client/lock-client.ts'
 import { ERRANDS, type ErrandKind } from '../generator/errand.ts'
 import { lacksLines } from '../generator/plan.ts'
@@ -47,7 +47,7 @@ export function unavailable(backend: RunOptions['backend'], name: NemesisName): 
 
 const ELSEWHERE = 'not made where servers are copies of each other: it is made on one server, and failover here'
 
-/** Of stores whose servers nothing befalls. */
+/** For stores whose servers we can't harm. */
 const NO_HARDSHIP: Readonly<Partial<Record<NemesisName, string>>> = {
   'disk-full': ELSEWHERE,
   'slow-disk': ELSEWHERE,
@@ -56,13 +56,13 @@ const NO_HARDSHIP: Readonly<Partial<Record<NemesisName, string>>> = {
   'upgrade-server': ELSEWHERE,
 }
 
-/** What the clients are sent to do. */
+/** The errands of the clients. */
 export async function chooseErrands(
   client: LockClient,
   lines: readonly LineSpec[],
   asked: RunOptions['errands'],
 ): Promise<{ readonly errands: readonly ErrandKind[]; readonly notRun: readonly NotRun[] }> {
-  // A line of its own: nobody is in the way of the question.
+  // A line of its own, so that no other client is in the way.
   const lacks = (await client.lacks?.(`${lines[0]?.name ?? ''}:asked`)) ?? null
   const errands: ErrandKind[] = []
   const notRun: NotRun[] = []

@@ -1,4 +1,4 @@
-/** One client process as the conductor has it, through its deaths: another is started in its place. */
+/** One client process as the conductor sees it. After each death another process takes its place. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ export interface Upbringing {
   readonly cable: Cable | null
   /** The wall clock that it goes by, in all its lives. */
   readonly clock: Clock
-  /** Where all parts of the history go. */
+  /** The folder for all parts of the history. */
   readonly household: Household
   readonly recorder: Recorder
 }
@@ -34,7 +34,7 @@ export class ClientProcess implements ClientTarget {
   #child: ChildProcess | null = null
   #lives = 0
   #isPaused = false
-  /** Its end is our doing. */
+  /** True: we have ended the process. */
   #expected = false
   #words = ''
 
@@ -101,7 +101,7 @@ export class ClientProcess implements ClientTarget {
   async kill(): Promise<void> {
     if (!this.isAlive) return
     this.#expected = true
-    // Before the signal: what it does after this stamp it does not do.
+    // Stamped before the signal, so that the process does nothing after this stamp.
     this.#exit(this.p, 'killed')
     await this.#end()
   }
@@ -118,7 +118,7 @@ export class ClientProcess implements ClientTarget {
     return this.#upbringing.clock.set(offsetMs)
   }
 
-  /** Tells it to stop, and waits; one that does not is killed. */
+  /** Tells the process to stop, and waits; kills it if it does not stop. */
   async stop(withinMs: number): Promise<void> {
     const child = this.#child
     if (child === null || !this.isAlive) return

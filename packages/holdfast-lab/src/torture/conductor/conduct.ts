@@ -1,4 +1,4 @@
-/** One run: starts the processes, lets the faults loose, mends everything, asks what has become of it. */
+/** One run: starts the processes, makes the faults, mends everything, and looks at the outcome. */
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
@@ -31,7 +31,7 @@ export interface Run {
 const PROGRESS_MS = 1_000
 const BIRTH_MS = 15_000
 const SUSPEND_LEASES = 10
-/** How long a nemesis waits for somebody to come inside. */
+/** How long a nemesis waits for a holder. */
 const AIM_MS = 2_000
 
 export async function conduct(o: RunOptions): Promise<Run> {
@@ -148,7 +148,7 @@ function writeHead(recorder: Recorder, o: RunOptions, observer: LockClient, line
   })
 }
 
-/** What can't be done to client processes here. */
+/** Which faults of client processes can't be made here. */
 async function clientLacks(clocks: Clocks): Promise<Partial<Record<NemesisName, string>>> {
   const { lacks } = await clocks.make('probe')
   const why = lacks['clock-hour']
@@ -162,7 +162,7 @@ function makeField(
   random: Random,
   suspendMs: number | null,
 ): Field {
-  /** The first that is there, now or soon. */
+  /** The first that is found, now or soon. */
   const soon = async <T>(look: () => T | undefined): Promise<T | null> => {
     const end = performance.now() + AIM_MS
     for (;;) {

@@ -1,4 +1,4 @@
-/** What a run is asked for. */
+/** The options of a run. */
 import type { Backend } from '../backend/backend.ts'
 import type { ErrandKind, Pace } from '../generator/errand.ts'
 import type { LineKind } from '../history/event.ts'
@@ -10,7 +10,7 @@ export interface RunOptions {
   readonly url: string
   /** The lease. */
   readonly ttlMs: number
-  /** How long faults are made. */
+  /** How long the run makes faults. */
   readonly chaosMs: number
   readonly seed: number
   readonly clients: number
@@ -21,13 +21,13 @@ export interface RunOptions {
   /** null: everything that can be had. */
   readonly nemeses: readonly NemesisName[] | null
   readonly pace: Omit<Pace, 'ttlMs'>
-  /** What clients are sent to do; null: all that the store can do. */
+  /** The errands of clients; null: all that the store can do. */
   readonly errands: readonly ErrandKind[] | null
   /** How long a holder is suspended; null: ten leases. */
   readonly suspendMs: number | null
   /** The module of the client under test; null: Holdfast. */
   readonly module: { readonly href: string; readonly config: string } | null
-  /** Where the history goes. */
+  /** The file of the history. */
   readonly history: string
   /** How long the clients go on after the faults; null: two leases, and a second at least. */
   readonly quietMs: number | null
@@ -50,7 +50,7 @@ export interface Progress {
   readonly crowded: number
 }
 
-/** Why a fault was not made that was left out on purpose: no lack of the store. */
+/** Why a fault was left out on purpose, although the store could have it. */
 export const NOT_ASKED = 'not asked for'
 
 export interface NotRun {

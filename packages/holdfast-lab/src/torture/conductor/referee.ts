@@ -1,4 +1,4 @@
-/** The referee as the conductor has it: started, listened to, ended. */
+/** The referee as the conductor sees it. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ export class Referee {
   entered = 0
   /** How often somebody acted between the steps of another, who should have been alone. */
   crowded = 0
-  /** Set when it ended before its time; a run without a referee proves nothing. */
+  /** Set if the referee ended too early; a run without a referee proves nothing. */
   problem: string | null = null
   #ending = false
   readonly #child: ChildProcess

@@ -1,4 +1,4 @@
-/** What a client can be sent to do. */
+/** The errands of a client. */
 import type { LineSpec } from '../history/event.ts'
 
 export const ERRANDS = ['visit', 'upgrade', 'several', 'readers'] as const
@@ -6,7 +6,7 @@ export const ERRANDS = ['visit', 'upgrade', 'several', 'readers'] as const
 export type ErrandKind = (typeof ERRANDS)[number]
 
 interface Rested {
-  /** How long to rest before. */
+  /** How long to rest before the errand. */
   readonly restMs: number
 }
 
@@ -32,13 +32,13 @@ export interface Upgrade extends Rested {
   readonly writes: readonly { readonly waitMs: number; readonly stayMs: number }[]
 }
 
-/** Several lines as one, all or nothing; now and then given up on the way. */
+/** Several lines as one, all or nothing; now and then the caller gives up half-way. */
 export interface Several extends Rested {
   readonly kind: 'several'
   readonly lines: readonly LineSpec[]
   readonly waitMs: number
   readonly stayMs: number
-  /** When the caller gives up, from when it asked; null: never. */
+  /** When the caller gives up, counted from its request; null: never. */
   readonly abortMs: number | null
 }
 
@@ -56,7 +56,7 @@ export interface Pace {
   readonly stayMs: number
   readonly restMs: number
   readonly waitMs: number
-  /** One stay in so many outlives the lease; 0: none. */
+  /** One of so many stays outlives the lease; 0: none. */
   readonly longEvery: number
   readonly ttlMs: number
 }

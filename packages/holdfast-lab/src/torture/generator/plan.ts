@@ -1,4 +1,4 @@
-/** What a client does next. It knows lines and chance, nothing of locks. */
+/** Plans what a client does next. The plan knows lines and chance, and nothing of locks. */
 import type { LineKind, LineSpec } from '../history/event.ts'
 import type { Random } from '../random.ts'
 import type { Errand, ErrandKind, Pace, Visit } from './errand.ts'
@@ -27,7 +27,7 @@ export function makeLines(kinds: readonly LineKind[], prefix: string): LineSpec[
   })
 }
 
-/** Why there are no lines to do this with; null: there are. */
+/** Why no line suits this errand; null: one does. */
 export function lacksLines(lines: readonly LineSpec[], kind: ErrandKind): string | null {
   const count = (wanted: LineKind): number => lines.filter((line) => line.kind === wanted).length
   if (kind === 'several') return count('mutex') > 1 ? null : 'there are no two mutexes among the lines'

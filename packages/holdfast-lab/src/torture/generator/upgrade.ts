@@ -1,4 +1,4 @@
-/** A reader that writes once or twice; now and then it waits for the other readers no longer. */
+/** A reader that writes once or twice. Now and then it stops waiting for the other readers. */
 import type { LineSpec } from '../history/event.ts'
 import type { Random } from '../random.ts'
 import type { Pace, Upgrade } from './errand.ts'

@@ -1,5 +1,5 @@
 /**
- * What a history is made of: one JSON object a line, stamped by the monotonic clock that all processes of a host share.
+ * The events of a history: one JSON object a line, stamped by the monotonic clock that all processes of a host share.
  */
 
 /** ok: it took effect. fail: it did not. unknown: it may have, or may yet. */
@@ -20,7 +20,7 @@ interface At {
   readonly t: Micros
 }
 
-/** One operation of one client process is known by these two together. */
+/** These two together name one operation of a client process. */
 interface Of extends At {
   /** The process: `c2`, and after its first death `c2.1`. */
   readonly p: string
@@ -57,7 +57,7 @@ export interface AcquireEvent extends Of {
   readonly waitMs: number
   /** The number of the visit whose own place is to become this heavy: an upgrade. */
   readonly over?: number
-  /** What the client was sent to do, if it was more than this visit. */
+  /** The errand of the client, if it was more than this visit. */
   readonly errand?: string
 }
 
@@ -73,7 +73,7 @@ export interface AcquiredEvent extends Of {
   readonly aborted?: true
 }
 
-/** The client was told, or found out, that it holds no more. */
+/** The client was told, or found out, that it has lost the lock. */
 export interface LostEvent extends Of {
   readonly e: 'lost'
 }
@@ -97,7 +97,7 @@ export interface EffectEvent extends Of {
   readonly e: 'effect'
   readonly line: string
   readonly what: 'read' | 'write'
-  /** When the client began it, with the check that it holds. */
+  /** When the client began the step, with the check that it still holds. */
   readonly begun: Micros
   /** The client's local deadline at that moment; absent where it knows of none. */
   readonly until?: Micros
@@ -117,13 +117,13 @@ export interface FaultEvent extends At {
   readonly id: number
   readonly nemesis: string
   readonly target: string
-  /** The store may forget grants by this, or lapse them early, and says so in its docs. */
+  /** The store may forget or lapse grants by this fault, and its page in docs says so. */
   readonly forgets: boolean
-  /** The only line that it is done to; absent: all of them. */
+  /** The only line that the fault hits; absent: all lines. */
   readonly line?: string
 }
 
-/** It is over. Between `from` and `to` it was certainly in force. */
+/** The fault is over. Between `from` and `to` it was certainly in force. */
 export interface HealedEvent extends At {
   readonly e: 'healed'
   readonly id: number
@@ -131,7 +131,7 @@ export interface HealedEvent extends At {
   readonly to: Micros
   /** For so long afterwards the store may still act on what it forgot, as a deposed primary does. */
   readonly graceMs: number
-  /** What went wrong in making or mending it. */
+  /** What failed when the fault was made or mended. */
   readonly error?: string
 }
 
@@ -142,7 +142,7 @@ export interface BlockedEvent extends At {
   readonly from: Micros
 }
 
-/** The store woke one who waits in the line. */
+/** The store woke a waiter of the line. */
 export interface WokenEvent extends At {
   readonly e: 'woken'
   readonly p: string

@@ -1,4 +1,4 @@
-/** What the planted faults are made of: the parts of a Redis lock that are right, for each of them to get one wrong. */
+/** The correct parts of a Redis lock. Each planted fault uses them, and gets one thing wrong. */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Connection, parseRedisUrl, type Reply, type Script, script } from 'holdfast/internal'
@@ -52,7 +52,7 @@ export class Bench {
     return randomUUID()
   }
 
-  /** One who waits for the line has been woken. */
+  /** A waiter of the line was woken. */
   woken(line: LineSpec): void {
     this.#onWoken(line.name)
   }

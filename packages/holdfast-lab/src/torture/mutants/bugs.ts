@@ -1,11 +1,11 @@
-/** Bugs that others had, re-enacted: of tokens, owners, renewals and releases. */
+/** Bugs of other lock libraries, re-enacted: of tokens, owners, renewals and releases. */
 import { type Bench, timed, trusting } from './bench.ts'
 import type { Mutant, Try } from './mutant.ts'
 
-/** Who lets go does not wait long for an answer. */
+/** A release does not wait long for an answer. */
 const RELEASE_MS = 100
 
-/** Whoever finds the lock in this name takes it for its own. */
+/** A client that finds the lock under this name believes that it holds the lock. */
 function ownedBy(bench: Bench, owner: string): Try {
   return async ({ line }) => {
     const since = performance.now()

@@ -1,4 +1,4 @@
-/** A planted fault as the client under test; which one it is told. */
+/** A planted fault as the client under test. The conductor says which one. */
 import type { Claim, Crowd, LockClient, LockClientOptions, Wish } from '../client/lock-client.ts'
 import type { LineSpec } from '../history/event.ts'
 import openHoldfast from '../client/holdfast-client.ts'

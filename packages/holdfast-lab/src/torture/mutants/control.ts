@@ -1,4 +1,4 @@
-/** The control: a lock of the same parts with none of the mistakes. What finds mutants must find nothing here. */
+/** The control: a correct lock of the same parts. The torture must find nothing here. */
 import { script } from 'holdfast/internal'
 import { timed } from './bench.ts'
 import type { Mutant } from './mutant.ts'

@@ -1,4 +1,4 @@
-/** A planted fault: a lock as others have built it, with the mistake that they made. The torture must find it. */
+/** A planted fault: a lock with a mistake that others have made. The torture must find it. */
 import type { Claim, LockClient, Wish } from '../client/lock-client.ts'
 import type { Rule } from '../checker/finding.ts'
 import type { ErrandKind } from '../generator/errand.ts'
@@ -14,7 +14,7 @@ export interface Planted {
   readonly name: string
   /** The mistake, in a sentence. */
   readonly mistake: string
-  /** Whose it was. */
+  /** Who made this mistake. */
   readonly seen: string
   /** The faults that bring it out. */
   readonly nemeses: readonly NemesisName[]
@@ -24,31 +24,31 @@ export interface Planted {
   readonly kinds?: readonly LineKind[]
   /** The lease; default 300. */
   readonly ttlMs?: number
-  /** One stay in so many outlives the lease; default 0: none. */
+  /** One of so many stays outlives the lease; default 0: none. */
   readonly longEvery?: number
   /** The longest stay; default 25. */
   readonly stayMs?: number
   /** The longest wait; default 4 000. */
   readonly waitMs?: number
-  /** How long it goes on after the faults; default: as for any other. */
+  /** How long the clients go on after the faults; default: as for any other run. */
   readonly quietMs?: number
   /** Client processes; default 3. */
   readonly clients?: number
   /** Visits that each process makes at once; default 1. */
   readonly tasks?: number
-  /** What it says of itself; default false. */
+  /** Whether it claims to serve in order; default false. */
   readonly fair?: boolean
-  /** Whether it gives tokens that it says will rise; default false. */
+  /** Whether it claims that its tokens rise; default false. */
   readonly fenced?: boolean
   /** Default 'redis'. */
   readonly store?: 'redis' | 'redlock'
-  /** What its clients are sent to do; default: visits only. */
+  /** The errands of its clients; default: visits only. */
   readonly errands?: readonly ErrandKind[]
 }
 
 /** A lock of its own. */
 export interface MadeMutant extends Planted {
-  /** Makes its one try, which is repeated until the wait is over. */
+  /** Makes the function of one try, which is repeated until the wait is over. */
   make(bench: Bench): Try
 }
 

@@ -1,9 +1,9 @@
-/** Bugs of queues and counts, re-enacted: who waits, who is woken, who is let in. */
+/** Bugs of queues and counts, re-enacted: wrong waiters, wake-ups and grants. */
 import { script } from 'holdfast/internal'
 import { timed } from './bench.ts'
 import type { Mutant } from './mutant.ts'
 
-/** Takes the lock if nobody has it and nobody waits; else stands at the end of the queue. */
+/** Takes the lock if nobody has it and nobody waits; otherwise joins the end of the queue. */
 const JOIN = script(`
 if redis.call('EXISTS', KEYS[1]) == 0 and redis.call('LLEN', KEYS[2]) == 0 then
   return redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
@@ -141,7 +141,7 @@ export const queues: readonly Mutant[] = [
         const { line } = wish
         const queue = bench.key(line, ':places')
         const alive = (id: string): string => `${queue}:${id}`
-        // Whoever looks removes the places whose leases have run out.
+        // Each look removes the places whose leases have run out.
         const standing = async (): Promise<string[]> => {
           const ids = ((await bench.ask('LRANGE', queue, 0, -1)) as string[]) ?? []
           const living: string[] = []

@@ -1,4 +1,4 @@
-/** The broken recipes of every blog: each of them works until something happens. */
+/** Broken recipes of many blogs: each of them works until something goes wrong. */
 import { timed, trusting } from './bench.ts'
 import type { Mutant } from './mutant.ts'
 

@@ -1,5 +1,5 @@
 /**
- * Mistakes of upgrades, breaks, crowds of readers and several locks at once: Holdfast itself, with each put around it.
+ * Mistakes of upgrades, breaks, crowds of readers and several locks: each wraps Holdfast itself.
  */
 import type { Claim, LockClient, UpgradeClaim, Wish } from '../client/lock-client.ts'
 import type { WrappedMutant } from './mutant.ts'
@@ -29,12 +29,12 @@ function answering<T extends Claim>(claim: T, changed: Partial<Pick<Claim, 'isHe
   return Object.create(claim, Object.getOwnPropertyDescriptors(changed)) as T
 }
 
-/** The same claim, but for how it is let go. */
+/** The same claim with another release. */
 function releasing<T extends Claim>(claim: T, release: () => Promise<boolean>): T {
   return answering(claim, { release })
 }
 
-/** The upgradeable lock of the client, but for how it comes to write. */
+/** The upgradeable lock of the client with another upgrade. */
 function upgrading(
   client: LockClient,
   upgrade: (reader: Claim, wish: Wish) => Promise<Claim | null>,
@@ -70,7 +70,7 @@ export const wrapped: readonly WrappedMutant[] = [
     tasks: 2,
     wrap: (client) =>
       over(client, {
-        // What the reader leaves of the line: with both it has all.
+        // The rest of the capacity beside the reader: with both, a place has all.
         upgradeable: upgrading(client, (_, { line, ...wish }) =>
           client.acquire({
             ...wish,

@@ -1,13 +1,13 @@
 /** One fault: made, kept up for a while, mended. */
 
 export interface Blow {
-  /** Who is hit: a client process (`c2`), or whatever name the store's servers have. */
+  /** The target: a client process (`c2`), or a server by its name. */
   readonly target: string
-  /** How long it is kept up, from when it is made. */
+  /** How long the fault lasts, from its beginning. */
   readonly lastsMs: number
-  /** For so long after it is mended the store may still act on what it forgot; default 0. */
+  /** How long after the mending the store may still act on what it forgot; default 0. */
   readonly graceMs?: number
-  /** The only line that it is done to; default: all of them. */
+  /** The only line that the fault hits; default: all lines. */
   readonly line?: string
   strike(): void | Promise<void>
   heal(): void | Promise<void>

@@ -1,4 +1,4 @@
-/** What an operator can do to a line: take it from those who hold it. */
+/** The fault of an operator: breaks the lock of its holders. */
 import type { Blow } from './blow.ts'
 import type { Field } from './field.ts'
 import type { NemesisName } from './names.ts'

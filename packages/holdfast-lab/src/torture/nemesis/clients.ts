@@ -1,4 +1,4 @@
-/** What can be done to client processes: stop, kill, block, cut off. */
+/** Faults of client processes: stop, kill, block, cut off. */
 import type { Faults } from '../../testbed/proxy.ts'
 import { anHour } from '../hour.ts'
 import type { Random } from '../random.ts'
@@ -9,12 +9,12 @@ import type { NemesisName } from './names.ts'
 /** null: there is nobody to hit now. */
 type Aim = (field: Field, random: Random) => Promise<Blow | null>
 
-/** Every other time whoever it may be; one who waits is hit then, as a rule. */
+/** Every other time any process: as a rule, that hits a waiter. */
 const any = async (field: Field, random: Random): Promise<ClientTarget | null> =>
   (random.chance(0.5) ? await field.holder() : null) ?? random.pick(field.clients) ?? null
 const holder = (field: Field): Promise<ClientTarget | null> => field.holder()
 
-/** Longer than the lease, as a rule: a shorter one must do no harm at all, and is tried too. */
+/** Longer than the lease, as a rule. Shorter stops are tried, too, and must do no harm at all. */
 function pastLease(ttlMs: number, random: Random): number {
   return random.chance(0.2) ? ttlMs * 0.4 : ttlMs * (1.15 + random.next() * 0.8)
 }
@@ -32,7 +32,7 @@ function stop(whom: typeof any): Aim {
   }
 }
 
-/** As a container is frozen, moved and thawed: the process comes back into a world that has long gone on. */
+/** Like a container that is frozen, moved and thawed: the process goes on long after all leases have ended. */
 async function suspend(field: Field): Promise<Blow | null> {
   const target = await field.holder()
   if (target === null) return null
@@ -44,7 +44,7 @@ async function suspend(field: Field): Promise<Blow | null> {
   }
 }
 
-/** A client's wall clock judges no lease: whatever it says, nothing may come of it but a question to the store. */
+/** A client's wall clock judges no lease. A step of it may cause a question to the store, and nothing else. */
 async function moveClock(field: Field, random: Random): Promise<Blow | null> {
   const target = await any(field, random)
   if (target === null) return null
@@ -73,7 +73,7 @@ async function block(field: Field, random: Random): Promise<Blow | null> {
   const target = await field.holder()
   if (target === null) return null
   const lastsMs = pastLease(field.ttlMs, random)
-  // It mends itself; the process itself writes down from when to when it stood still.
+  // The fault ends by itself. The process writes down from when to when it stood still.
   return { target: target.p, lastsMs, strike: () => target.block(lastsMs), heal: () => undefined }
 }
 
@@ -96,7 +96,7 @@ function cut(faults: (random: Random) => Faults, alsoReset = false): Aim {
   }
 }
 
-/** Nothing gets through, and nothing is acknowledged: both ends must find out by themselves. */
+/** Nothing gets through, and nothing is acknowledged: both ends must notice by themselves. */
 async function unplug(field: Field, random: Random): Promise<Blow | null> {
   const target = await field.holder(({ cable }) => cable !== null)
   const cable = target?.cable ?? null
@@ -109,7 +109,7 @@ async function unplug(field: Field, random: Random): Promise<Blow | null> {
   }
 }
 
-/** Everybody's way is slow: answers come when leases have already been running for a while. */
+/** All connections are slow: answers come when leases have been running for a while. */
 async function slow(field: Field, random: Random): Promise<Blow> {
   await field.holder()
   const { clients, ttlMs } = field

@@ -1,4 +1,4 @@
-/** Which fault comes next: every kind in its turn, in an order of chance. */
+/** Draws the next fault: every kind once per round, in a random order. */
 import type { Random } from '../random.ts'
 import type { NemesisName } from './names.ts'
 
@@ -12,12 +12,12 @@ export class Deck {
     this.#random = random
   }
 
-  /** The next that `allows`; null if none does. */
+  /** The next fault that `allows` accepts; null if it accepts none. */
   next(allows: (name: NemesisName) => boolean): NemesisName | null {
     for (let rounds = 0; rounds < 2; rounds++) {
       const at = this.#left.findIndex(allows)
       if (at >= 0) return this.#left.splice(at, 1)[0] ?? null
-      // What was not allowed yet stays in front of the new round.
+      // Faults that were not allowed yet stay in front of the new round.
       this.#left.push(...this.#random.shuffle(this.#names))
     }
     return null

@@ -1,12 +1,12 @@
-/** What a nemesis finds before it: the clients it may hit, and who of them is inside. */
+/** The targets of a nemesis: clients, and which of them hold a lock. */
 import type { FaultProxy } from '../../testbed/proxy.ts'
 import type { Cable } from '../backend/cable.ts'
 
 export interface ClientTarget {
   readonly p: string
-  /** Its ways to the store; none where it goes there directly. */
+  /** The client's ways to the store; none if it connects directly. */
   readonly gates: readonly FaultProxy[]
-  /** Of its network, where it has one of its own. */
+  /** The cable of the client's network, if it has its own. */
   readonly cable: Cable | null
   pause(): void
   resume(): void
@@ -15,7 +15,7 @@ export interface ClientTarget {
   /** Starts another in its place. */
   revive(): Promise<void>
   block(ms: number): void
-  /** Its wall clock, by so many milliseconds from the true time. */
+  /** Sets its wall clock to so many milliseconds from the true time. */
   setClock(offsetMs: number): Promise<void>
 }
 
@@ -24,9 +24,9 @@ export interface Field {
   /** How long a holder is suspended. */
   readonly suspendMs: number
   readonly clients: readonly ClientTarget[]
-  /** Resolves with one who is inside and suits (default: anyone); null if nobody comes in for a while. */
+  /** Resolves with a holder that suits (default: any); null if nobody comes for a while. */
   holder(suits?: (client: ClientTarget) => boolean): Promise<ClientTarget | null>
-  /** Resolves with a line that somebody is inside of; null if nobody comes in for a while. */
+  /** Resolves with a line that somebody holds; null if nobody comes for a while. */
   busyLine(): Promise<string | null>
   /** Takes a line from its holders. */
   breakLine(line: string, now: boolean): Promise<void>

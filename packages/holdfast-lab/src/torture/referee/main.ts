@@ -16,7 +16,7 @@ const steps = new Map<string, number>()
 
 function tell(notice: Notice): void {
   process.send?.(notice, undefined, undefined, (error) => {
-    // The conductor has gone: so shall we.
+    // The conductor has ended, so the referee ends.
     if (error) process.exit(1)
   })
 }

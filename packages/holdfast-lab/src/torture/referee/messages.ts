@@ -10,7 +10,7 @@ export type Say =
       EffectEvent,
       'i' | 'line' | 'what' | 'begun' | 'until' | 'token'
     >)
-  /** The visit is over; it is answered by nothing. */
+  /** The visit is over. There is no answer. */
   | { readonly say: 'leave'; readonly i: number; readonly line: string }
 
 export interface Answer {
@@ -22,5 +22,5 @@ export interface Answer {
 export type Notice =
   | { readonly tell: 'listening' }
   | { readonly tell: 'entered' | 'left'; readonly line: string; readonly p: string }
-  /** One who should have been alone has written what it read before another acted. */
+  /** A holder that should have been alone has written what it had read before another acted. */
   | { readonly tell: 'crowded' }

@@ -9,7 +9,7 @@ export interface Step {
   /** Decimal; absent where there is none. */
   readonly token?: string | undefined
   readonly exclusive: boolean
-  /** One who reads has become one who writes; default false. */
+  /** True: a reader has become a writer; default false. */
   readonly upgraded?: boolean
 }
 

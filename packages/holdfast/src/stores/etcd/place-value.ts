@@ -1,5 +1,6 @@
 /** The value of a place's key: who owns the place, and data for people. */
 import type { Entry } from '../../contract/driver.ts'
+import { readObject } from '../view.ts'
 
 export interface PlaceValue {
   /** The id of the entry that owns it; '' if nobody owns it any more, or another program does. */
@@ -28,9 +29,8 @@ export function brokenValue({ id, ttlMs, at, data }: PlaceValue): Buffer {
   return Buffer.from(`{"id":"${id}","ttlMs":${ttlMs},"at":${at},"broken":true,"data":${data}}`)
 }
 
-/** Another program may have written the value: what can't be read says nothing. */
 export function readPlaceValue(bytes: Uint8Array): PlaceValue {
-  const { id, ttlMs, at, turn, broken, data } = parse(Buffer.from(bytes).toString())
+  const { id, ttlMs, at, turn, broken, data } = readObject(Buffer.from(bytes).toString())
   return {
     id: typeof id === 'string' && /^[0-9a-f]+$/.test(id) ? id : '',
     ttlMs: typeof ttlMs === 'number' && ttlMs > 0 ? ttlMs : 60_000,
@@ -38,15 +38,5 @@ export function readPlaceValue(bytes: Uint8Array): PlaceValue {
     turn: typeof turn === 'number' ? turn : 0,
     broken: broken === true,
     data: JSON.stringify(data ?? {}),
-  }
-}
-
-function parse(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
-  } catch (error) {
-    if (error instanceof SyntaxError) return {}
-    throw error
   }
 }
