@@ -112,6 +112,8 @@ export class Reporting {
   })
   readonly #waits = new Map<number, Wait>()
   readonly #holds = new Map<string, { lock: string; token: string; sinceMs: number; count: number }>()
+  /** Processes of the list: what they wrote last, and since when that stands there, by the monotonic clock. */
+  readonly #others = new Map<string, { readonly atMs: number; readonly sinceMs: number }>()
   readonly #recent: ReportedEvent[] = []
   readonly #totals: Record<string, number> = {}
   #version = 0n
@@ -192,15 +194,29 @@ export class Reporting {
 
   async #enlist(now: number): Promise<void> {
     const atMs = this.#core.runtime.wallNow()
-    await this.#list.update((before = {}) => {
-      const alive = Object.entries(before).filter(([, one]) => Math.abs(atMs - one.atMs) < LIST_TTL_MS)
-      const others = alive.filter(([id]) => id !== this.#id)
+    await this.#list.update((before) => {
+      const others = Object.entries(before ?? {}).filter(([id, one]) => id !== this.#id && this.#isAlive(id, one, now))
       if (others.length >= REPORTERS_MAX) {
         throw new UsageError(`${REPORTERS_MAX} processes report already, so this one does not`)
       }
       return Object.fromEntries([...others, [this.#id, { ...this.#who, atMs }]])
     })
     this.#listedAt = now
+    for (const [id, { sinceMs }] of this.#others) if (now - sinceMs > 2 * LIST_TTL_MS) this.#others.delete(id)
+  }
+
+  /**
+   * Whether a process still reports. The clock of its host may be an hour off: then what counts is that its entry
+   * changes, by our monotonic clock. Otherwise one host with a wrong clock would strike out all others.
+   */
+  #isAlive(id: string, one: Reporter | null, now: number): boolean {
+    const written = one?.atMs
+    if (typeof written !== 'number') return false
+    const last = this.#others.get(id)
+    const sinceMs = last?.atMs === written ? last.sinceMs : now
+    this.#others.set(id, { atMs: written, sinceMs })
+    if (Math.abs(this.#core.runtime.wallNow() - written) < LIST_TTL_MS) return true
+    return last !== undefined && now - sinceMs < LIST_TTL_MS
   }
 
   async #write(now: number): Promise<void> {

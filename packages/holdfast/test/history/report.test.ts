@@ -193,3 +193,35 @@ test('an idle process writes every 10 s, and a closed one is forgotten', async (
   await runtime.pass(60_000)
   expect(runtime.timersSet).toBe(timers)
 })
+
+test('a host whose clock is an hour off strikes nobody out, and the dead are struck out all the same', async () => {
+  const { runtime, hf, driver } = await setUp({ label: 'right' })
+  const off = new ManualRuntime()
+  off.wallMs += 3_600_000
+  let ids = 0
+  off.randomId = () => (++ids).toString(16).padEnd(32, 'f')
+  const wrong = await holdfast(driver, { runtime: off, report: true, label: 'wrong' })
+  const reader = await holdfast(driver, { runtime, label: 'reader' })
+  const labels = async (): Promise<string[]> => {
+    const { value = {} } = await reader.cell<Record<string, Reporter>>(REPORTS_KEY).read()
+    return Object.values(value).map(({ label }) => label)
+  }
+  const pass = async (minutes: number, then: () => Promise<void> = async () => {}): Promise<void> => {
+    for (let i = 0; i < minutes * 6; i++) {
+      await runtime.pass(10_000)
+      await off.pass(10_000)
+      await then()
+    }
+  }
+  // Each strikes the other out once, before it has seen that the other's entry changes.
+  await pass(7)
+  await pass(20, async () => expect((await labels()).toSorted()).toEqual(['right', 'wrong']))
+  await hf.close()
+  await pass(15)
+  expect(await labels()).toEqual(['wrong'])
+  await reader.cell(REPORTS_KEY).update(() => ({ dead: null, odd: { atMs: 'x' } }))
+  await pass(4)
+  expect(await labels()).toEqual(['wrong'])
+  await wrong.close()
+  await reader.close()
+})
