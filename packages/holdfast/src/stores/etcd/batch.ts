@@ -24,6 +24,7 @@ interface Member {
 interface Leaver {
   readonly place: OwnPlace
   readonly member: Member
+  readonly timeoutMs: number
 }
 
 interface Batch {
@@ -62,7 +63,7 @@ export class Batches {
     return new Promise((resolve, reject) => {
       const member = { txn, resolve, reject }
       this.#batchFor(entry.line, timeoutMs).members.push(member)
-      if (token === modRevision) this.#leavers.set(entry.line, { place, member })
+      if (token === modRevision) this.#leavers.set(entry.line, { place, member, timeoutMs })
     })
   }
 
@@ -72,10 +73,10 @@ export class Batches {
    */
   enterAlone({ line }: Entry, txn: TxnRequest, timeoutMs: number): Promise<TxnResponse> {
     const leaver = this.#leavers.get(line)
-    if (leaver === undefined) return this.send(line, txn, timeoutMs)
+    if (leaver?.timeoutMs !== timeoutMs) return this.send(line, txn, timeoutMs)
     this.#leavers.delete(line)
     return new Promise((resolve, reject) => {
-      this.#join(leaver, { txn, resolve, reject }, timeoutMs)
+      this.#join(leaver, { txn, resolve, reject })
     })
   }
 
@@ -83,7 +84,7 @@ export class Batches {
    * The place that goes must be the only one of its line. No key came or was written after it, and none came before
    * it: a reader beside it would be overlooked, and a waiter behind it overtaken.
    */
-  #join({ place, member }: Leaver, next: Member, timeoutMs: number): void {
+  #join({ place, member, timeoutMs }: Leaver, next: Member): void {
     const { line } = place.slot
     const [key, rangeEnd, last] = [line.start, line.end, { ...member }]
     const apart = (): void => {
