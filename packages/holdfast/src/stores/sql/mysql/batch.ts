@@ -1,6 +1,6 @@
 /**
- * Joined calls as literals of SQL: the procedures of joined.sql make their statements of them. Only hex and whole
- * numbers get in; what is anything else goes the other way, as JSON.
+ * Joined calls as literals of SQL: the statements of joined.ts, and those that the procedures of joined.sql make, have
+ * them. Only hex and whole numbers get in; what is anything else goes the other way, as JSON.
  */
 import type { Entry } from '../../../contract/driver.ts'
 import { hex } from '../hex.ts'
@@ -36,23 +36,57 @@ export function idLiterals(places: readonly Pick<Entry, 'id'>[]): string {
 
 /**
  * One row of values for each, in the order of their names: name, capacity, last, changes, solo_id, solo_weight,
- * solo_ttl, solo_lapse, solo_at, solo_data.
+ * solo_ttl, solo_lapse, solo_at, solo_data. `first` and `token`: the tokens, of the first row and of the others.
  */
-export function rowLiterals(entries: readonly Entry[]): string {
+export function rowLiterals(entries: readonly Entry[], token = '@hf_token', first: string = token): string {
   let data = ''
   let dataHex = ''
   const rows = entries.map((entry) => {
-    const { line, id, capacity, weight } = entry
+    const { id, capacity, weight } = entry
     const ttl = Math.round(entry.ttlMs * US)
     // Of one process it is nearly always the same.
     if (entry.data !== data) {
       data = entry.data
       dataHex = hex(data)
     }
-    return (
-      `(X'${hex(line)}',${capacity},@hf_token,1,X'${id}',${weight},${ttl},@hf_now+${ttl},@hf_now,` +
-      `_utf8mb4 X'${dataHex}')`
-    )
+    return { name: hex(entry.line), capacity, rest: `1,X'${id}',${weight},${ttl},@hf_now+${ttl},@hf_now,_utf8mb4 X'${dataHex}'` }
   })
-  return rows.sort().join(',')
+  rows.sort((a, b) => (a.name < b.name ? -1 : 1))
+  return rows.map(({ name, capacity, rest }, i) => `(X'${name}',${capacity},${i === 0 ? first : token},${rest})`).join(',')
+}
+
+/** For this statement alone: whoever finds a row locked gives up at once. */
+const NO_WAIT = 'SET STATEMENT innodb_lock_wait_timeout = 0 FOR '
+const NOW = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))"
+/** Larger than any number of a row can hold, whatever the column: the statement fails, and has changed nothing. */
+const fail = (column: string): string => `9223372036854775807 + ${column} + 1`
+
+/** The tables as their names stand in a statement. */
+export interface Tables {
+  readonly line: string
+  readonly meta: string
+}
+
+/**
+ * Makes the lines that are new and takes those that are free, or fails as a whole. The one token for all is the
+ * server's clock, which is asked once; the statement's insert id is the token. The floor's row stays locked until the
+ * commit: a sweep, which locks it first, can't remove one of these lines meanwhile and leave a floor above this token.
+ */
+export function enterText({ line, meta }: Tables, entries: readonly Entry[]): string {
+  const first = `@hf_now := LAST_INSERT_ID((SELECT IF(floor < ${NOW}, ${NOW}, ${fail('floor')}) FROM ${meta}
+    WHERE one = 1 LOCK IN SHARE MODE))`
+  return `${NO_WAIT}INSERT INTO ${line}
+    (name, capacity, last, changes, solo_id, solo_weight, solo_ttl, solo_lapse, solo_at, solo_data)
+    VALUES ${rowLiterals(entries, '@hf_now', first)} ON DUPLICATE KEY UPDATE
+    last = IF(places = 0 AND solo_id IS NULL AND dead_until <= @hf_now AND last < @hf_now, @hf_now, ${fail('last')}),
+    capacity = VALUES(capacity), changes = changes + 1, solo_id = VALUES(solo_id), solo_weight = VALUES(solo_weight),
+    solo_ttl = VALUES(solo_ttl), solo_lapse = VALUES(solo_lapse), solo_at = VALUES(solo_at),
+    solo_data = VALUES(solo_data)`
+}
+
+/** Leaves all lines in which these places stand alone; fails as a whole where one of them does not. */
+export function leaveText({ line }: Tables, places: readonly Pick<Entry, 'line' | 'id'>[]): string {
+  return `${NO_WAIT}UPDATE ${line} FORCE INDEX (PRIMARY)
+    SET changes = IF(solo_id IN (${idLiterals(places)}), changes + 1, ${fail('changes')}), solo_id = NULL,
+    solo_data = NULL WHERE name IN (${nameLiterals(places)})`
 }
