@@ -36,23 +36,24 @@ export function idLiterals(places: readonly Pick<Entry, 'id'>[]): string {
 
 /**
  * One row of values for each, in the order of their names: name, capacity, last, changes, solo_id, solo_weight,
- * solo_ttl, solo_lapse, solo_at, solo_data. `first` and `token`: the tokens, of the first row and of the others.
+ * solo_ttl, solo_lapse, solo_at, solo_data.
  */
-export function rowLiterals(entries: readonly Entry[], token = '@hf_token', first: string = token): string {
-  let data = ''
-  let dataHex = ''
-  const rows = entries.map((entry) => {
-    const { id, capacity, weight } = entry
-    const ttl = Math.round(entry.ttlMs * US)
-    // Of one process it is nearly always the same.
-    if (entry.data !== data) {
-      data = entry.data
-      dataHex = hex(data)
-    }
-    return { name: hex(entry.line), capacity, rest: `1,X'${id}',${weight},${ttl},@hf_now+${ttl},@hf_now,_utf8mb4 X'${dataHex}'` }
+export function rowLiterals(entries: readonly Entry[]): string {
+  return rowsOf(entries, () => '@hf_token', dataLiteral).join(',')
+}
+
+function rowsOf(entries: readonly Entry[], token: (i: number) => string, text: (data: string) => string): string[] {
+  const named = entries.map((entry) => ({ name: hex(entry.line), entry }))
+  named.sort((a, b) => (a.name < b.name ? -1 : 1))
+  return named.map(({ name, entry: { id, capacity, weight, ttlMs, data } }, i) => {
+    const ttl = Math.round(ttlMs * US)
+    const place = `X'${id}',${weight},${ttl},@hf_now+${ttl},@hf_now,${text(data)}`
+    return `(X'${name}',${capacity},${token(i)},1,${place})`
   })
-  rows.sort((a, b) => (a.name < b.name ? -1 : 1))
-  return rows.map(({ name, capacity, rest }, i) => `(X'${name}',${capacity},${i === 0 ? first : token},${rest})`).join(',')
+}
+
+function dataLiteral(data: string): string {
+  return `_utf8mb4 X'${hex(data)}'`
 }
 
 /** For this statement alone: whoever finds a row locked gives up at once. */
@@ -75,9 +76,17 @@ export interface Tables {
 export function enterText({ line, meta }: Tables, entries: readonly Entry[]): string {
   const first = `@hf_now := LAST_INSERT_ID((SELECT IF(floor < ${NOW}, ${NOW}, ${fail('floor')}) FROM ${meta}
     WHERE one = 1 LOCK IN SHARE MODE))`
+  const token = (i: number): string => (i === 0 ? first : '@hf_now')
+  // Of one process it is nearly always the same, and longer than the rest of the row.
+  let last: string | null = null
+  const text = (data: string): string => {
+    if (data === last) return '@hf_data'
+    last = data
+    return `@hf_data := ${dataLiteral(data)}`
+  }
   return `${NO_WAIT}INSERT INTO ${line}
     (name, capacity, last, changes, solo_id, solo_weight, solo_ttl, solo_lapse, solo_at, solo_data)
-    VALUES ${rowLiterals(entries, '@hf_now', first)} ON DUPLICATE KEY UPDATE
+    VALUES ${rowsOf(entries, token, text).join(',')} ON DUPLICATE KEY UPDATE
     last = IF(places = 0 AND solo_id IS NULL AND dead_until <= @hf_now AND last < @hf_now, @hf_now, ${fail('last')}),
     capacity = VALUES(capacity), changes = changes + 1, solo_id = VALUES(solo_id), solo_weight = VALUES(solo_weight),
     solo_ttl = VALUES(solo_ttl), solo_lapse = VALUES(solo_lapse), solo_at = VALUES(solo_at),
