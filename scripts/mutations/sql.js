@@ -255,16 +255,6 @@ export default [
     only: 'new lines are numbered above',
   },
   {
-    rule: 'tokens mysql',
-    name: 'mariadb-joined-beside-a-sweep',
-    says: 'MariaDB: a sweep may remove lines while one statement makes them',
-    file: 'packages/holdfast/src/stores/sql/mysql/batch.ts',
-    find: 'WHERE one = 1 LOCK IN SHARE MODE',
-    replace: 'WHERE one = 1',
-    test: 'packages/holdfast/test/stores/mysql/batch.real.test.ts',
-    only: 'no sweep begins',
-  },
-  {
     rule: 'sql batch',
     name: 'mariadb-joined-waits',
     says: 'MariaDB: a line that somebody has locked holds up all that are entered with it',

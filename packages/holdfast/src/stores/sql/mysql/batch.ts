@@ -72,6 +72,7 @@ export interface Tables {
  * Makes the lines that are new and takes those that are free, or fails as a whole. The one token for all is the
  * server's clock, which is asked once; the statement's insert id is the token. The floor's row stays locked until the
  * commit: a sweep, which locks it first, can't remove one of these lines meanwhile and leave a floor above this token.
+ * (An insert locks what it reads elsewhere even where it does not say so; here it does.)
  */
 export function enterText({ line, meta }: Tables, entries: readonly Entry[]): string {
   const first = `@hf_now := LAST_INSERT_ID((SELECT IF(floor < ${NOW}, ${NOW}, ${fail('floor')}) FROM ${meta}
