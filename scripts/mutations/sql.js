@@ -227,7 +227,7 @@ export default [
   {
     rule: '1 mysql',
     name: 'mariadb-joined-takes-what-is-held',
-    says: 'MariaDB: the one statement for several lines does not ask whether somebody holds them',
+    says: 'the one statement for several lines does not ask whether somebody holds them',
     file: 'packages/holdfast/src/stores/sql/mysql/batch.ts',
     find: 'places = 0 AND solo_id IS NULL AND dead_until <= @hf_now',
     replace: 'dead_until <= @hf_now',
@@ -237,7 +237,7 @@ export default [
   {
     rule: 'tokens mysql',
     name: 'mariadb-joined-fits',
-    says: 'MariaDB: the number that is to fail the statement fits into a row that has counted nothing yet',
+    says: 'the number that is to fail the statement fits into a row that has counted nothing yet',
     file: 'packages/holdfast/src/stores/sql/mysql/batch.ts',
     find: '+ ${column} + 1',
     replace: '+ ${column}',
@@ -247,7 +247,7 @@ export default [
   {
     rule: 'tokens mysql',
     name: 'mariadb-joined-forgets-the-floor',
-    says: 'MariaDB: the one statement numbers new lines by the clock alone',
+    says: 'the one statement numbers new lines by the clock alone',
     file: 'packages/holdfast/src/stores/sql/mysql/batch.ts',
     find: 'IF(floor < ${NOW}, ${NOW}, ',
     replace: 'IF(one = 1, ${NOW}, ',
@@ -257,7 +257,7 @@ export default [
   {
     rule: 'sql batch',
     name: 'mariadb-joined-waits',
-    says: 'MariaDB: a line that somebody has locked holds up all that are entered with it',
+    says: 'a line that somebody has locked holds up all that are entered with it',
     file: 'packages/holdfast/src/stores/sql/mysql/batch.ts',
     find: "'SET STATEMENT innodb_lock_wait_timeout = 0 FOR '",
     replace: "''",

@@ -80,11 +80,18 @@ test('while lines are being entered together no sweep begins, and a sweep does n
     const entering = enterAll(driver, line)
     await isTrue(observer, 'SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE = "User lock"')
     const floor = 'SELECT floor FROM holdfast_meta WHERE one = 1 FOR UPDATE NOWAIT'
-    expect(await slow.ask(floor).then(() => 'begins', () => 'waits')).toBe(isMariadb ? 'waits' : 'begins')
+    expect(
+      await slow.ask(floor).then(
+        () => 'begins',
+        () => 'waits',
+      ),
+    ).toBe(isMariadb ? 'waits' : 'begins')
     expect(Number((await slow.ask('CALL holdfast_sweep_v6(600000000, 1000)'))[0]?.[0])).toBe(0)
     await slow.ask("DO RELEASE_LOCK('holdfast.test')")
     expect(await entering).toEqual([0, 0, 0])
-    const told = await observer.ask('SELECT solo_data FROM holdfast_line WHERE name LIKE ? ORDER BY name', [`${line} %`])
+    const told = await observer.ask('SELECT solo_data FROM holdfast_line WHERE name LIKE ? ORDER BY name', [
+      `${line} %`,
+    ])
     expect(told.flat()).toEqual(['{"name":"Ü"}', '{"name":"Ü"}', '{"name":"日"}'])
   } finally {
     await slow.ask("DO RELEASE_LOCK('holdfast.test')")
@@ -105,7 +112,14 @@ test('while somebody sweeps, lines are entered together all the same', async () 
 async function enterAll(driver: Driver, line: string): Promise<(number | undefined)[]> {
   const entries = [0, 1, 2].map((i): Entry => {
     const id = randomBytes(16).toString('hex')
-    return { line: `${line} ${i}`, id, weight: 1, capacity: 1, ttlMs: 60_000, data: i < 2 ? '{"name":"Ü"}' : '{"name":"日"}' }
+    return {
+      line: `${line} ${i}`,
+      id,
+      weight: 1,
+      capacity: 1,
+      ttlMs: 60_000,
+      data: i < 2 ? '{"name":"Ü"}' : '{"name":"日"}',
+    }
   })
   return (await Promise.all(entries.map((entry) => driver.enter(entry, true)))).map((place) => place?.ahead)
 }
