@@ -1,5 +1,5 @@
 /** What differs between PostgreSQL and MySQL: the texts of the statements, and how a waiter is told. */
-import type { Place } from '../../contract/driver.ts'
+import type { Entry, Place } from '../../contract/driver.ts'
 import type { Queries } from './queries.ts'
 import type { Seat } from './session.ts'
 import type { Waiters } from './waiters.ts'
@@ -10,6 +10,8 @@ export interface Dialect {
   readonly wakeups: Wakeups
   /** How many calls of one turn are worth two statements: what a statement costs besides its lines differs. */
   readonly halvesFrom: number
+  /** Enters or leaves of several lines in one step (batch.ts); the answers as `readAnswers` takes them. */
+  joined(name: 'enterJoined' | 'leaveJoined', entries: readonly Entry[]): Promise<string | null>
   /** The answers to several places, in their order. */
   readAnswers(answer: string, count: number): readonly (string | null)[]
   /** Makes the tables and routines if they are missing or older. */

@@ -95,8 +95,8 @@ export class SqlDriver implements Driver {
   }
 
   async #together(name: 'enterJoined' | 'leaveJoined', entries: readonly Entry[]): Promise<Answer[]> {
-    const answer = answerOf(await this.#queries.ask(name, { entries, places: entries })) ?? ''
-    const answers = this.#dialect.readAnswers(answer, entries.length)
+    const answer = await this.#dialect.joined(name, entries)
+    const answers = this.#dialect.readAnswers(answer ?? '', entries.length)
     return entries.map((_, i) => answers[i] || null)
   }
 

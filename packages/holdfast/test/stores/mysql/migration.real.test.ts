@@ -39,3 +39,17 @@ test('tables of version 2, in use: columns are added, holds stay, and upgrades w
   expect(await driver.enter(entry('grown', 1), false)).toBeNull()
   await driver.close()
 })
+
+test('tables of version 5, in use: holds stay, and the sweep is one that waits', async () => {
+  const driver = mysql(bench.url)
+  await driver.setup?.()
+  const held = entry('of version 5', CAPACITY)
+  const place = await driver.enter(held, true)
+  await admin.ask('DROP PROCEDURE holdfast_sweep_v6')
+  await admin.ask('UPDATE holdfast_meta SET version = 5')
+  await driver.setup?.()
+  expect((await admin.ask('SELECT version FROM holdfast_meta')).flat().map(Number)).toEqual([6])
+  expect(await admin.ask('CALL holdfast_sweep_v6(600000000, 1000)')).toHaveLength(1)
+  expect((await driver.touch([held]))[0]?.token).toBe(place?.token)
+  await driver.close()
+})

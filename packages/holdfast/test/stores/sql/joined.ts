@@ -115,6 +115,18 @@ export function joinedCases({ url, driver, lockRow, raiseFloor, deadlocks }: Joi
     }, 60_000)
   })
 
+  test('lines in which an id has died are not free for a batch, and keep their tokens', async () => {
+    const store = await raw()
+    const entries = fresh(12)
+    // They have left before they entered; the last token of these lines is none.
+    await leave(store, entries.slice(0, 4))
+    const places = await enter(store, entries)
+    expect(places.map((place) => place?.ahead)).toEqual(entries.map((_, i) => (i < 4 ? undefined : 0)))
+    const next = again(entries.slice(0, 4))
+    const soon = BigInt(Date.now() + 3_600_000) * 1_000n
+    for (const place of await enter(store, next)) expect(place?.token).toBeLessThan(soon)
+  }, 60_000)
+
   test('one that the server refuses fails alone', async () => {
     const store = await raw()
     const entries = fresh(20)

@@ -8,6 +8,11 @@ import { HoldfastError, StoreError, StoreUnreachableError } from '../../../contr
 const PASSING = new Set([
   1020, 1040, 1041, 1047, 1053, 1077, 1129, 1203, 1205, 1213, 1226, 1317, 1836, 1927, 1969, 3024, 4031,
 ])
+/**
+ * Deadlock, lock wait, a number out of range (batch.ts): the procedure's handler has rolled back, or the one statement
+ * is undone, and the connection is as good as before.
+ */
+export const HARMLESS: ReadonlySet<number> = new Set([1213, 1205, 1690])
 /** No such table, procedure, column. */
 const NO_SCHEMA = new Set([1146, 1305, 1054])
 const READ_ONLY = 'the server takes no writes: it is a replica, or read-only. Give the URL of the primary'

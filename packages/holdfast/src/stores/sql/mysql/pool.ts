@@ -7,6 +7,7 @@ import { StoreUnreachableError } from '../../../contract/errors.ts'
 import { Watchdog } from '../watchdog.ts'
 import { type Address, addressOf } from './address.ts'
 import { ownSettings } from './autocommit.ts'
+import { HARMLESS } from './errors.ts'
 import type { Reply, Seat } from '../session.ts'
 import { toReply, type Value } from './reply.ts'
 import { Statements } from './statements.ts'
@@ -23,8 +24,6 @@ interface Job {
   reject(error: unknown): void
 }
 
-/** Deadlock and lock wait: the procedure's handler has rolled back, and the connection is as good as before. */
-const HARMLESS = new Set([1213, 1205])
 /** A connection that nobody has used for so long is given back, except the last. */
 const IDLE_MS = 30_000
 

@@ -8,15 +8,15 @@ import { judgeOf, SCHEMA_VERSION } from './schema.ts'
 import type { MysqlSession } from './session.ts'
 
 const NOW = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))"
-/** How long one call of ear_v5 waits on the server. */
+/** How long one call of ear_v6 waits on the server. */
 export const EAR_SPAN_MS = 4_000
-/** How long one call of heed_v5 does: a line that is new meanwhile is polled for until then. */
+/** How long one call of heed_v6 does: a line that is new meanwhile is polled for until then. */
 export const HEED_SPAN_MS = 1_000
 
-type Own = 'ear' | 'heed' | 'silence'
+type Own = 'enterEach' | 'leaveEach' | 'ear' | 'heed' | 'silence'
 
 const STATEMENTS: Record<StatementName | Own, string> = {
-  // The short ways are those of join_v5 and leave_v5 (see there), as statements of their own: a procedure around them,
+  // The short ways are those of join_v6 and leave_v6 (see there), as statements of their own: a procedure around them,
   // with its transaction and its result set, costs more than the update itself. The token comes back as the statement's
   // insert id. Text travels as bytes (swap.sql). Ids travel as hex: MySQL shows statements with their values in its
   // list of processes, and whoever reads information_schema.PROCESSLIST or INNODB_TRX gets an error while one of them
@@ -29,6 +29,8 @@ const STATEMENTS: Record<StatementName | Own, string> = {
     WHERE name = $line AND solo_id = UNHEX($id)`,
   enterJoined: call('enter_joined', '$fitting, $nameLiterals, $rowLiterals, $entries'),
   leaveJoined: call('leave_joined', '$fitting, $nameLiterals, $idLiterals, $places'),
+  enterEach: call('enter_each', '$entries'),
+  leaveEach: call('leave_each', '$places'),
   enter: call('enter', '$line, UNHEX($id), $weight, $capacity, $ttl, $data, $wait, $bell'),
   enterAll: call('enter_all', '$entries'),
   rename: call('rename', '$line, UNHEX($id), UNHEX($newId), $ttl, $data'),
@@ -70,8 +72,8 @@ export function mysqlQueries(session: MysqlSession, names: Names, rings: boolean
       nonce: ({ change }) => Buffer.from(change?.nonce ?? ''),
       places: ({ places = [] }: Values) => JSON.stringify(places.map(({ line, id }) => [hex(line), id])),
       names: ({ lines = [] }) => JSON.stringify(lines.map(hex)),
-      fitting: ({ places = [] }) => fitting(places),
-      nameLiterals: ({ places = [] }) => nameLiterals(places),
+      fitting: ({ entries, places = [] }) => fitting(entries ?? places),
+      nameLiterals: ({ entries, places = [] }) => nameLiterals(entries ?? places),
       idLiterals: ({ places = [] }) => idLiterals(places),
       rowLiterals: ({ entries = [] }) => rowLiterals(entries),
       span: () => String(EAR_SPAN_MS * US),

@@ -27,7 +27,7 @@ import type { MysqlSession } from './session.ts'
  * stay where they are: processes that have not been replaced yet go on with them. Tables may only change in ways that
  * they can live with.
  */
-export const SCHEMA_VERSION = 5
+export const SCHEMA_VERSION = 6
 
 const PROCEDURES = [STEP, ENTER, LEAVE, JOINED, TOUCH, REWEIGH, BREAK, SWAP, TAKE, SWEEP, LOOK, BELL, LOCK, GROW]
 

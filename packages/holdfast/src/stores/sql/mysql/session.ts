@@ -5,6 +5,7 @@ import { answerWithin } from '../deadline.ts'
 import { loadPeer } from '../../shared/peer.ts'
 import { checkAutocommit, checkCommitted } from './autocommit.ts'
 import { AS_SENT, type MysqlConnection, type MysqlPool, type MysqlPromisePool } from './clients.ts'
+import { HARMLESS } from './errors.ts'
 import { type Ear, type OwnPoolOptions, OwnMysqlPool } from './pool.ts'
 import type { Reply, Session } from '../session.ts'
 import { toReply, type Value } from './reply.ts'
@@ -16,8 +17,6 @@ export interface MysqlSession extends Session {
   readonly ear: ((timeoutMs: number) => Promise<Ear>) | null
 }
 
-/** Deadlock and lock wait: the procedure's handler has rolled back, and the connection is as good as before. */
-const HARMLESS = new Set([1213, 1205])
 const SCRIPT_MS = 60_000
 
 /** Connections of our own, made when they are first needed. */
@@ -45,7 +44,11 @@ export function givenMysql(pool: MysqlPool, timeoutMs: number): MysqlSession {
   return {
     run: ({ text }, values) =>
       withConnection(given, checked, timeoutMs, async (connection) => {
-        const [result] = await connection.execute({ ...AS_SENT, sql: text, values: values as Value[] })
+        // What has no values is another text each time, and would be prepared, and kept, for that one time.
+        const [result] =
+          values.length === 0
+            ? await connection.query({ ...AS_SENT, sql: text })
+            : await connection.execute({ ...AS_SENT, sql: text, values: values as Value[] })
         checkCommitted(result)
         return toReply(result, null)
       }),

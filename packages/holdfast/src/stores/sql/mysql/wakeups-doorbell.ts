@@ -1,6 +1,6 @@
 /**
  * How waiters of this process are woken without LISTEN: a connection calls a procedure that waits on the server
- * (ear_v5), one for each line that somebody waits in, up to a few; other lines, and all of them while no connection can
+ * (ear_v6), one for each line that somebody waits in, up to a few; other lines, and all of them while no connection can
  * be had, are polled for.
  */
 import type { Waiters } from '../waiters.ts'

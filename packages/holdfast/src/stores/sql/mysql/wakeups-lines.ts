@@ -1,6 +1,6 @@
 /**
  * How this process hears of changes in the lines that it observes, as whoever would let go for others does: one
- * connection for all of them calls a procedure that looks on the server (heed_v5). Lines that are new since a call
+ * connection for all of them calls a procedure that looks on the server (heed_v6). Lines that are new since a call
  * began, and all of them while no connection can be had, are polled for.
  */
 import type { WaiterPoller } from '../waiter-poller.ts'

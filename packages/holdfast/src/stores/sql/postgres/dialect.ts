@@ -2,6 +2,7 @@
 import { system } from '../../../system.ts'
 import type { PollRange } from '../../shared/poller.ts'
 import type { Dialect } from '../dialect.ts'
+import { answerOf } from '../queries.ts'
 import type { Names } from './names.ts'
 import { postgresQueries } from './queries.ts'
 import { setUp } from './schema.ts'
@@ -25,6 +26,7 @@ export function postgresDialect({ session, names, timeoutMs, hears, poll }: Post
     queries,
     wakeups: new PostgresWakeups({ session, queries, inbox, channel: names.channel, hears, timeoutMs, poll }),
     halvesFrom: 16,
+    joined: async (name, entries) => answerOf(await queries.ask(name, { entries, places: entries })),
     readAnswers: (answer) => answer.split(';'),
     setup: () => setUp(session, names),
     close: () => session.close(),

@@ -1,8 +1,8 @@
--- ear_v5(line, id, span) -> token: granted. `0`: look, it is gone or broken. NULL: still waiting after `span` microseconds.
---   Waits on the server: for the lock named after the place in front (join_v5), which its session lets go when it leaves or dies.
+-- ear_v6(line, id, span) -> token: granted. `0`: look, it is gone or broken. NULL: still waiting after `span` microseconds.
+--   Waits on the server: for the lock named after the place in front (join_v6), which its session lets go when it leaves or dies.
 --   The lock is a doorbell and no more: what is answered is read from the rows. Nothing is inserted ahead of a place, and places in
 --   front only go, so a place with nobody in front is granted.
-CREATE PROCEDURE @ear_v5(p_line VARBINARY(512), p_id BINARY(16), p_span BIGINT)
+CREATE PROCEDURE @ear_v6(p_line VARBINARY(512), p_id BINARY(16), p_span BIGINT)
 SQL SECURITY INVOKER
 BEGIN
   DECLARE v_until BIGINT DEFAULT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) + p_span;
@@ -61,11 +61,11 @@ BEGIN
 END
 ;;
 ;;
--- heed_v5(lines, span) -> name (hex) and changes of the lines that are not as they were, once there are any; none after
+-- heed_v6(lines, span) -> name (hex) and changes of the lines that are not as they were, once there are any; none after
 --   `span` microseconds. lines: JSON array of [line (hex), changes]; -1: there was no such line.
 --   For a holder who would let go for others. Nobody can ring for a line in which that holder stands alone: what rings is
 --   a lock that a session lets go, and whoever comes has none that the holder could have waited for.
-CREATE PROCEDURE @heed_v5(p_lines MEDIUMTEXT CHARACTER SET utf8mb4, p_span BIGINT)
+CREATE PROCEDURE @heed_v6(p_lines MEDIUMTEXT CHARACTER SET utf8mb4, p_span BIGINT)
 SQL SECURITY INVOKER
 BEGIN
   DECLARE v_until BIGINT DEFAULT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) + p_span;

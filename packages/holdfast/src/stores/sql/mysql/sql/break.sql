@@ -1,5 +1,5 @@
--- break_v5(line, now) -> how many were broken: the places granted now. With `now` they go at once, else they weigh until they lapse.
-CREATE PROCEDURE @break_v5(p_line VARBINARY(512), p_at_once TINYINT)
+-- break_v6(line, now) -> how many were broken: the places granted now. With `now` they go at once, else they weigh until they lapse.
+CREATE PROCEDURE @break_v6(p_line VARBINARY(512), p_at_once TINYINT)
 SQL SECURITY INVOKER
 BEGIN
   DECLARE v_now BIGINT;
@@ -22,8 +22,8 @@ BEGIN
   SELECT capacity INTO v_capacity FROM @line WHERE name = p_line FOR UPDATE;
   IF v_capacity IS NOT NULL THEN
     SET v_now = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6));
-    CALL @spill_v5(p_line);
-    CALL @tidy_v5(p_line, v_now);
+    CALL @spill_v6(p_line);
+    CALL @tidy_v6(p_line, v_now);
     SELECT raised, raised_extra, raised_beside INTO v_raised, v_extra, v_beside FROM @line WHERE name = p_line;
     SET v_over = 0;
     OPEN c;
@@ -41,7 +41,7 @@ BEGIN
     CLOSE c;
     UPDATE @line SET changes = changes + 1, places = places - IF(p_at_once, v_count, 0), weight = weight - v_gone
     WHERE name = p_line;
-    CALL @tidy_v5(p_line, v_now);
+    CALL @tidy_v6(p_line, v_now);
   END IF;
   COMMIT AND NO CHAIN NO RELEASE;
   SELECT v_count AS broken;

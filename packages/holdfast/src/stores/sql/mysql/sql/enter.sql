@@ -1,8 +1,8 @@
--- join_v5(line, id, weight, capacity, ttl, data, wait, bell, out answer): enters, inside the caller's transaction.
+-- join_v6(line, id, weight, capacity, ttl, data, wait, bell, out answer): enters, inside the caller's transaction.
 --   answer: `token,ahead,recheck,wanted`. NULL: no room (and not to wait), or a dead id. `capacity n`: the line is in use with that one.
 --   bell 1: this session holds a lock named after the place for as long as it stands in a crowd; who waits behind it waits
 --   for that (bell.sql). A lock of a session: leave has to come by the same one.
-CREATE PROCEDURE @join_v5(
+CREATE PROCEDURE @join_v6(
   p_line VARBINARY(512), p_id BINARY(16), p_weight BIGINT, p_capacity BIGINT, p_ttl BIGINT, p_data BLOB, p_wait TINYINT,
   p_bell TINYINT, OUT p_answer VARCHAR(100)
 )
@@ -56,8 +56,8 @@ enter: BEGIN
     LEAVE enter;
   END IF;
   IF v_solo IS NOT NULL OR (v_places > 0 AND v_from <= v_now) THEN
-    CALL @spill_v5(p_line);
-    CALL @tidy_v5(p_line, v_now);
+    CALL @spill_v6(p_line);
+    CALL @tidy_v6(p_line, v_now);
     SELECT places, weight, capacity, lapses_from INTO v_places, v_weight, v_capacity, v_from
     FROM @line WHERE name = p_line FOR UPDATE;
   END IF;
@@ -68,7 +68,7 @@ enter: BEGIN
   IF v_token IS NOT NULL THEN
     IF NOT v_broken THEN
       UPDATE @place SET lapse = v_now + ttl WHERE line = p_line AND token = v_token;
-      CALL @stand_v5(p_line, v_token, p_weight, v_capacity, v_now, p_answer);
+      CALL @stand_v6(p_line, v_token, p_weight, v_capacity, v_now, p_answer);
     END IF;
   ELSEIF v_dead > v_now AND EXISTS (SELECT 1 FROM @dead WHERE line = p_line AND id = p_id AND until > v_now) THEN
     SET p_answer = NULL;
@@ -97,8 +97,8 @@ enter: BEGIN
   END IF;
 END
 ;;
--- enter_v5(line, id, weight, capacity, ttl, data, wait, bell) -> the answer of join_v5.
-CREATE PROCEDURE @enter_v5(
+-- enter_v6(line, id, weight, capacity, ttl, data, wait, bell) -> the answer of join_v6.
+CREATE PROCEDURE @enter_v6(
   p_line VARBINARY(512), p_id BINARY(16), p_weight BIGINT, p_capacity BIGINT, p_ttl BIGINT, p_data BLOB, p_wait TINYINT,
   p_bell TINYINT
 )
@@ -109,14 +109,14 @@ BEGIN
   -- Read committed: what is counted after the lock is what the lock's last owner left.
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   START TRANSACTION;
-  CALL @join_v5(p_line, p_id, p_weight, p_capacity, p_ttl, p_data, p_wait, p_bell, v_answer);
+  CALL @join_v6(p_line, p_id, p_weight, p_capacity, p_ttl, p_data, p_wait, p_bell, v_answer);
   COMMIT AND NO CHAIN NO RELEASE;
   SELECT v_answer AS answer;
 END
 ;;
--- enter_all_v5(batch) -> `i:answer;` for each, i from 1. NULL: not all have room, and nothing was done. `capacity n,i`.
+-- enter_all_v6(batch) -> `i:answer;` for each, i from 1. NULL: not all have room, and nothing was done. `capacity n,i`.
 --   batch: JSON array of [line, id, weight, capacity, ttl, data], line and id hex. They are entered in the order of their names.
-CREATE PROCEDURE @enter_all_v5(p_batch MEDIUMBLOB)
+CREATE PROCEDURE @enter_all_v6(p_batch MEDIUMBLOB)
 SQL SECURITY INVOKER
 BEGIN
   DECLARE v_out MEDIUMTEXT DEFAULT '';
@@ -143,7 +143,7 @@ BEGIN
     SET v_over = 0;
     FETCH c INTO v_i, v_line, v_id, v_weight, v_capacity, v_ttl, v_data;
     IF v_over THEN LEAVE walk; END IF;
-    CALL @join_v5(v_line, v_id, v_weight, v_capacity, v_ttl, v_data, 0, 0, v_answer);
+    CALL @join_v6(v_line, v_id, v_weight, v_capacity, v_ttl, v_data, 0, 0, v_answer);
     IF v_answer LIKE 'capacity %' THEN
       SET v_out = CONCAT(v_answer, ',', v_i);
       LEAVE walk;
@@ -159,8 +159,8 @@ BEGIN
   SELECT v_out AS answers;
 END
 ;;
--- rename_v5(line, id, new, ttl, data) -> `token,ahead,recheck,wanted`, the place renewed; NULL: it has lapsed, or is another's.
-CREATE PROCEDURE @rename_v5(p_line VARBINARY(512), p_id BINARY(16), p_new BINARY(16), p_ttl BIGINT, p_data BLOB)
+-- rename_v6(line, id, new, ttl, data) -> `token,ahead,recheck,wanted`, the place renewed; NULL: it has lapsed, or is another's.
+CREATE PROCEDURE @rename_v6(p_line VARBINARY(512), p_id BINARY(16), p_new BINARY(16), p_ttl BIGINT, p_data BLOB)
 SQL SECURITY INVOKER
 BEGIN
   DECLARE v_now BIGINT;
@@ -177,8 +177,8 @@ BEGIN
   SELECT capacity INTO v_capacity FROM @line WHERE name = p_line FOR UPDATE;
   IF v_capacity IS NOT NULL THEN
     SET v_now = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6));
-    CALL @spill_v5(p_line);
-    CALL @tidy_v5(p_line, v_now);
+    CALL @spill_v6(p_line);
+    CALL @tidy_v6(p_line, v_now);
     SELECT token, weight, id INTO v_token, v_weight, v_id FROM @place
     WHERE line = p_line AND id IN (p_id, p_new) AND NOT broken FOR UPDATE;
     IF v_token IS NOT NULL THEN
@@ -189,7 +189,7 @@ BEGIN
         UPDATE @line SET dead_until = GREATEST(dead_until, v_now + p_ttl) WHERE name = p_line;
       END IF;
       UPDATE @line SET changes = changes + 1, lapses_from = LEAST(lapses_from, v_now + p_ttl) WHERE name = p_line;
-      CALL @stand_v5(p_line, v_token, v_weight, v_capacity, v_now, v_answer);
+      CALL @stand_v6(p_line, v_token, v_weight, v_capacity, v_now, v_answer);
     END IF;
   END IF;
   COMMIT AND NO CHAIN NO RELEASE;

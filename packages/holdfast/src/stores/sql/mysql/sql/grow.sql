@@ -1,5 +1,5 @@
--- grow_v5(): gives tables of version 1 or 2 the columns that they lack. 1060: they have them.
-CREATE PROCEDURE @grow_v5()
+-- grow_v6(): gives tables of version 1 or 2 the columns that they lack. 1060: they have them.
+CREATE PROCEDURE @grow_v6()
 SQL SECURITY INVOKER
 BEGIN
   DECLARE CONTINUE HANDLER FOR 1060 BEGIN END;

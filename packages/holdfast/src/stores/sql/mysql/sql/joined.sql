@@ -1,13 +1,16 @@
--- The short ways of join_v5 and leave_v5 for several lines in one step (decision 021). Who gets no answer asks by itself.
+-- The short ways of join_v6 and leave_v6 for several lines in one step (decision 021). Who gets no answer asks by itself.
 --   Lines that are there are never waited for: one that somebody has locked is left out, and nobody else is held up. A new line may
 --   have to be waited for, while another session makes it, too: in the order of names, so that no two wait for each other in a circle.
+
+-- On MariaDB they are plain statements (joined.ts), and only enter_each and leave_each are called, where those fail. MySQL has no way to
+--   write without waiting, and needs all that follows.
 
 -- The statements are made of literals: with a list that is read from JSON each goes through temporary tables, which costs 150 µs and more
 --   whatever they hold; a loop over the lines costs two to three times as much a line. A user variable is the one text that both servers
 --   prepare from. Where the lines differ, the loop sorts them out.
--- enter_joined_v5(count, names, rows, batch) -> `*:token`: all lines were new, or all were there and free; else what enter_each answers.
+-- enter_joined_v6(count, names, rows, batch) -> `*:token`: all lines were new, or all were there and free; else what enter_each answers.
 --   names: literals joined by commas; rows: as VALUES takes them, in the order of their names, with @hf_token and @hf_now. Each line once.
-CREATE PROCEDURE @enter_joined_v5(p_count INT, p_names MEDIUMTEXT CHARACTER SET ascii, p_rows MEDIUMTEXT CHARACTER SET ascii, p_batch MEDIUMBLOB)
+CREATE PROCEDURE @enter_joined_v6(p_count INT, p_names MEDIUMTEXT CHARACTER SET ascii, p_rows MEDIUMTEXT CHARACTER SET ascii, p_batch MEDIUMBLOB)
 SQL SECURITY INVOKER
 enter: BEGIN
   DECLARE v_done INT DEFAULT 0;
@@ -19,7 +22,7 @@ enter: BEGIN
     SET @hf_now = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)), @hf_token = NULL;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     START TRANSACTION;
-    -- A line that is being swept is still there for this read: then they are not all new, and its floor is read by enter_v5.
+    -- A line that is being swept is still there for this read: then they are not all new, and its floor is read by enter_v6.
     SET @hf_sql = CONCAT('SELECT COUNT(*) INTO @hf_there FROM @line FORCE INDEX (PRIMARY) WHERE name IN (', p_names, ')');
     PREPARE hf_joined FROM @hf_sql;
     EXECUTE hf_joined;
@@ -53,11 +56,11 @@ enter: BEGIN
     END IF;
     ROLLBACK AND NO CHAIN NO RELEASE;
   END IF;
-  CALL @enter_each_v5(p_batch);
+  CALL @enter_each_v6(p_batch);
 END
 ;;
--- leave_joined_v5(count, names, ids, batch) -> `*:1`: all stood alone, and are gone; else what leave_each answers. Literals, joined by commas.
-CREATE PROCEDURE @leave_joined_v5(
+-- leave_joined_v6(count, names, ids, batch) -> `*:1`: all stood alone, and are gone; else what leave_each answers. Literals, joined by commas.
+CREATE PROCEDURE @leave_joined_v6(
   p_count INT, p_names MEDIUMTEXT CHARACTER SET ascii, p_ids MEDIUMTEXT CHARACTER SET ascii, p_batch MEDIUMTEXT CHARACTER SET utf8mb4
 )
 SQL SECURITY INVOKER
@@ -83,12 +86,12 @@ leaving: BEGIN
     DEALLOCATE PREPARE hf_joined;
     ROLLBACK AND NO CHAIN NO RELEASE;
   END IF;
-  CALL @leave_each_v5(p_batch);
+  CALL @leave_each_v6(p_batch);
 END
 ;;
--- enter_each_v5(batch) -> `i:token;` for each line that was free, i from 1.
+-- enter_each_v6(batch) -> `i:token;` for each line that was free, i from 1.
 --   batch: JSON array of [line, id, weight, capacity, ttl, data], line and id hex; each line once.
-CREATE PROCEDURE @enter_each_v5(p_batch MEDIUMBLOB)
+CREATE PROCEDURE @enter_each_v6(p_batch MEDIUMBLOB)
 SQL SECURITY INVOKER
 BEGIN
   DECLARE v_now BIGINT DEFAULT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6));
@@ -131,7 +134,7 @@ BEGIN
       SET v_out = CONCAT(v_out, v_i, ':', v_last, ';');
       ITERATE walk;
     END IF;
-    -- A line that is being swept is still there for this read, and is left to enter_v5: its floor may be newer than what is read here.
+    -- A line that is being swept is still there for this read, and is left to enter_v6: its floor may be newer than what is read here.
     SELECT last INTO v_last FROM @line WHERE name = v_line;
     IF v_last IS NOT NULL THEN ITERATE walk; END IF;
     SELECT GREATEST(floor + 1, v_now) INTO v_last FROM @meta WHERE one = 1;
@@ -144,8 +147,8 @@ BEGIN
   SELECT v_out AS answers;
 END
 ;;
--- leave_each_v5(batch) -> `i:1;` for each place that stood alone and is gone, i from 1. batch: JSON array of [line, id], both hex.
-CREATE PROCEDURE @leave_each_v5(p_batch MEDIUMTEXT CHARACTER SET utf8mb4)
+-- leave_each_v6(batch) -> `i:1;` for each place that stood alone and is gone, i from 1. batch: JSON array of [line, id], both hex.
+CREATE PROCEDURE @leave_each_v6(p_batch MEDIUMTEXT CHARACTER SET utf8mb4)
 SQL SECURITY INVOKER
 BEGIN
   DECLARE v_out MEDIUMTEXT DEFAULT '';

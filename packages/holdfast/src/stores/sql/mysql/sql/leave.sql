@@ -1,8 +1,8 @@
--- leave_v5(line, id, ttl, after, bell).  after > 0: the place stays that long, and is not renewed.
+-- leave_v6(line, id, ttl, after, bell).  after > 0: the place stays that long, and is not renewed.
 -- bell 1: this session holds the place's bell, and rings it.
 -- A place that was broken stays, and weighs until it lapses: its holder was told, but what it was doing may still go on.
 -- An id nobody knows is dead from now on, for one ttl: its own enter may still be under way.
-CREATE PROCEDURE @leave_v5(p_line VARBINARY(512), p_id BINARY(16), p_ttl BIGINT, p_after BIGINT, p_bell TINYINT)
+CREATE PROCEDURE @leave_v6(p_line VARBINARY(512), p_id BINARY(16), p_ttl BIGINT, p_after BIGINT, p_bell TINYINT)
 SQL SECURITY INVOKER
 go: BEGIN
   DECLARE v_now BIGINT;
@@ -30,7 +30,7 @@ go: BEGIN
     INSERT IGNORE INTO @line (name, capacity, last) SELECT p_line, 1, m.floor FROM @meta m;
   END LOOP;
   SET v_now = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6));
-  CALL @spill_v5(p_line);
+  CALL @spill_v6(p_line);
   SELECT token, weight, broken INTO v_token, v_weight, v_broken FROM @place WHERE id = p_id AND line = p_line FOR UPDATE;
   IF v_token IS NULL THEN
     DELETE FROM @dead WHERE line = p_line AND until <= v_now;
@@ -45,7 +45,7 @@ go: BEGIN
     UPDATE @place SET broken = 1, lapse = v_now + p_after WHERE line = p_line AND token = v_token;
     UPDATE @line SET changes = changes + 1, lapses_from = LEAST(lapses_from, v_now + p_after) WHERE name = p_line;
   END IF;
-  CALL @tidy_v5(p_line, v_now);
+  CALL @tidy_v6(p_line, v_now);
   COMMIT AND NO CHAIN NO RELEASE;
   -- After the commit: who is woken by it finds the place gone.
   IF p_bell THEN DO RELEASE_LOCK(CONCAT('holdfast.', HEX(p_id))); END IF;

@@ -1,9 +1,9 @@
--- lock_v5(slot): locks it until the caller's transaction ends.
+-- lock_v6(slot): locks it until the caller's transaction ends.
 --   HF003: this transaction reads from a snapshot that is older than somebody's hold. At REPEATABLE READ the first plain SELECT takes the snapshot for
 --   the whole transaction. A reads, B locks, changes and commits, A locks: and still reads what was there before B. A locking read sees the newest
 --   stamp, a plain one that of the snapshot; without a snapshot the plain one takes it now, after the wait.
 --   HF004: there is no such row.
-CREATE PROCEDURE @lock_v5(p_slot INT)
+CREATE PROCEDURE @lock_v6(p_slot INT)
 SQL SECURITY INVOKER
 BEGIN
   DECLARE v_stamp BIGINT DEFAULT NULL;

@@ -1,6 +1,6 @@
--- poll_v5(batch) -> ids (hex) that should look: gone, broken, or granted if the lapsed are no more. A hint: touch decides.
+-- poll_v6(batch) -> ids (hex) that should look: gone, broken, or granted if the lapsed are no more. A hint: touch decides.
 --   batch: JSON array of [line, id], both hex. One row for each line is counted, however many wait in it.
-CREATE PROCEDURE @poll_v5(p_batch MEDIUMTEXT CHARACTER SET utf8mb4)
+CREATE PROCEDURE @poll_v6(p_batch MEDIUMTEXT CHARACTER SET utf8mb4)
 SQL SECURITY INVOKER
 BEGIN
   DECLARE v_now BIGINT DEFAULT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6));
@@ -18,8 +18,8 @@ BEGIN
   SELECT LOWER(HEX(u.id)) AS id FROM u LEFT JOIN s ON s.id = u.id WHERE s.id IS NULL OR s.broken OR s.upto <= s.capacity;
 END
 ;;
--- list_v5(prefix) -> one row per place: name (hex), capacity, token, weight, age, left (µs), data, held (0, 1); by name, then token.
-CREATE PROCEDURE @list_v5(p_prefix VARBINARY(512))
+-- list_v6(prefix) -> one row per place: name (hex), capacity, token, weight, age, left (µs), data, held (0, 1); by name, then token.
+CREATE PROCEDURE @list_v6(p_prefix VARBINARY(512))
 SQL SECURITY INVOKER
 BEGIN
   DECLARE v_now BIGINT DEFAULT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6));
@@ -36,8 +36,8 @@ BEGIN
   ) s WHERE s.lapse > v_now ORDER BY s.line, s.token;
 END
 ;;
--- stamps_v5(lines) -> name (hex) and a number that changes with the line. lines: JSON array of hex.
-CREATE PROCEDURE @stamps_v5(p_lines MEDIUMTEXT CHARACTER SET utf8mb4)
+-- stamps_v6(lines) -> name (hex) and a number that changes with the line. lines: JSON array of hex.
+CREATE PROCEDURE @stamps_v6(p_lines MEDIUMTEXT CHARACTER SET utf8mb4)
 SQL SECURITY INVOKER
 BEGIN
   SELECT HEX(l.name) AS name, CAST(l.changes AS CHAR) AS changes FROM JSON_TABLE(p_lines, '$[*]' COLUMNS (

@@ -1,7 +1,7 @@
--- reweigh_v5(line, id, weight, turn) -> `token,ahead,recheck,wanted`, the place renewed; NULL: it has lapsed, was broken, or is unknown.
+-- reweigh_v6(line, id, weight, turn) -> `token,ahead,recheck,wanted`, the place renewed; NULL: it has lapsed, was broken, or is unknown.
 --   Heavier than it was entered: nobody else is granted from now on, and those that are stay so beside it until they go. Else: as it was entered.
 --   A turn that is not above the place's own is late, or asked again: it only answers.
-CREATE PROCEDURE @reweigh_v5(p_line VARBINARY(512), p_id BINARY(16), p_weight BIGINT, p_turn INT)
+CREATE PROCEDURE @reweigh_v6(p_line VARBINARY(512), p_id BINARY(16), p_weight BIGINT, p_turn INT)
 SQL SECURITY INVOKER
 BEGIN
   DECLARE v_now BIGINT;
@@ -22,8 +22,8 @@ BEGIN
   SELECT capacity INTO v_capacity FROM @line WHERE name = p_line FOR UPDATE;
   IF v_capacity IS NOT NULL THEN
     SET v_now = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6));
-    CALL @spill_v5(p_line);
-    CALL @tidy_v5(p_line, v_now);
+    CALL @spill_v6(p_line);
+    CALL @tidy_v6(p_line, v_now);
     SELECT raised, raised_extra, raised_beside INTO v_raised, v_extra, v_beside FROM @line WHERE name = p_line FOR UPDATE;
     SELECT token, weight, turn INTO v_token, v_weight, v_turn FROM @place
     WHERE line = p_line AND id = p_id AND NOT broken FOR UPDATE;
@@ -46,7 +46,7 @@ BEGIN
     UPDATE @place SET lapse = v_now + ttl, turn = GREATEST(turn, p_turn) WHERE line = p_line AND token = v_token;
     UPDATE @line SET changes = changes + 1 WHERE name = p_line;
     SELECT weight INTO v_weight FROM @place WHERE line = p_line AND token = v_token;
-    CALL @stand_v5(p_line, v_token, v_weight, v_capacity, v_now, v_answer);
+    CALL @stand_v6(p_line, v_token, v_weight, v_capacity, v_now, v_answer);
   END IF;
   COMMIT AND NO CHAIN NO RELEASE;
   SELECT v_answer AS answer;

@@ -1,4 +1,4 @@
--- Tables of the MySQL and MariaDB store, version 5. @name stands for the object of that name under the configured prefix;
+-- Tables of the MySQL and MariaDB store, version 6. @name stands for the object of that name under the configured prefix;
 -- `;;` on a line of its own ends a statement.
 -- All times and spans are whole microseconds; times since 1970 by UTC_TIMESTAMP(6). Tokens come from the same clock.
 

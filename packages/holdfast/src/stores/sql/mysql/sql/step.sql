@@ -2,8 +2,8 @@
 --   Whoever begins a transaction ends it by COMMIT or ROLLBACK AND NO CHAIN NO RELEASE: completion_type may say otherwise, and
 --   all that comes by the connection afterwards would stay in a transaction that nobody commits.
 
--- spill_v5(line): moves the place that stood alone into a row of its own.
-CREATE PROCEDURE @spill_v5(p_line VARBINARY(512))
+-- spill_v6(line): moves the place that stood alone into a row of its own.
+CREATE PROCEDURE @spill_v6(p_line VARBINARY(512))
 SQL SECURITY INVOKER
 BEGIN
   INSERT INTO @place (line, token, id, weight, ttl, lapse, at, data)
@@ -15,9 +15,9 @@ BEGIN
   END IF;
 END
 ;;
--- tidy_v5(line, now): deletes the lapsed and counts anew, by locking reads. A place has lapsed only once it is deleted,
+-- tidy_v6(line, now): deletes the lapsed and counts anew, by locking reads. A place has lapsed only once it is deleted,
 -- under the same lock under which it would be renewed.
-CREATE PROCEDURE @tidy_v5(p_line VARBINARY(512), p_now BIGINT)
+CREATE PROCEDURE @tidy_v6(p_line VARBINARY(512), p_now BIGINT)
 SQL SECURITY INVOKER
 BEGIN
   DECLARE v_places INT;
@@ -39,10 +39,10 @@ BEGIN
   END IF;
 END
 ;;
--- stand_v5(line, token, weight, capacity, now, out answer): where a place stands, as `token,ahead,recheck,wanted`. A raised one has all in
+-- stand_v6(line, token, weight, capacity, now, out answer): where a place stands, as `token,ahead,recheck,wanted`. A raised one has all in
 -- front that were granted beside it, wherever they stand.
 -- Counting stops once the answer is "blocked": a thousand waiters must not count each other.
-CREATE PROCEDURE @stand_v5(p_line VARBINARY(512), p_token BIGINT, p_weight BIGINT, p_capacity BIGINT, p_now BIGINT, OUT p_answer VARCHAR(100))
+CREATE PROCEDURE @stand_v6(p_line VARBINARY(512), p_token BIGINT, p_weight BIGINT, p_capacity BIGINT, p_now BIGINT, OUT p_answer VARCHAR(100))
 SQL SECURITY INVOKER
 BEGIN
   DECLARE v_ahead BIGINT;

@@ -1,7 +1,7 @@
--- swap_v5(key, write, version, next, ttl, nonce) -> version, value, nonce; version 0 is absent.
+-- swap_v6(key, write, version, next, ttl, nonce) -> version, value, nonce; version 0 is absent.
 --   write 0 only reads. next NULL removes. ttl 0 lives for ever.
 --   Values travel as bytes of UTF-8: text would be converted to the charset of the connection, and lose what that has not.
-CREATE PROCEDURE @swap_v5(
+CREATE PROCEDURE @swap_v6(
   p_key VARBINARY(512), p_write TINYINT, p_version BIGINT, p_next MEDIUMBLOB, p_ttl BIGINT, p_nonce VARBINARY(64)
 )
 SQL SECURITY INVOKER

@@ -1,6 +1,6 @@
--- sweep_v5(idle, max) -> how many rows went. Removes lines that nobody has entered for `idle`, and cells and rate limits that have lapsed;
+-- sweep_v6(idle, max) -> how many rows went. Removes lines that nobody has entered for `idle`, and cells and rate limits that have lapsed;
 --   the floor keeps every later token above theirs. Rows that somebody works with are left alone.
-CREATE PROCEDURE @sweep_v5(p_idle BIGINT, p_max INT)
+CREATE PROCEDURE @sweep_v6(p_idle BIGINT, p_max INT)
 SQL SECURITY INVOKER
 BEGIN
   DECLARE v_now BIGINT;
@@ -15,12 +15,16 @@ BEGIN
       AND (places = 0 OR lapses_from <= v_now - p_idle) LIMIT p_max;
   DECLARE d CURSOR FOR SELECT name FROM @cell WHERE lapse <= v_now - p_idle LIMIT p_max;
   DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_over = 1;
+  -- A second sweeper has waited long enough.
+  DECLARE EXIT HANDLER FOR 1205 BEGIN ROLLBACK AND NO CHAIN NO RELEASE; SELECT 0 AS swept; END;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK AND NO CHAIN NO RELEASE; RESIGNAL; END;
 
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   START TRANSACTION;
-  -- The floor's row is the lock that keeps a second sweeper away.
-  SELECT floor INTO v_floor FROM @meta WHERE one = 1 FOR UPDATE SKIP LOCKED;
+  -- The floor's row is the lock that keeps a second sweeper away. On MariaDB those who enter several lines hold it, too, for as long as
+  -- their statement takes (batch.ts): they are waited for, and whoever comes meanwhile takes the long way.
+  /*M!100301 SET STATEMENT innodb_lock_wait_timeout = 1 FOR */
+  SELECT floor INTO v_floor FROM @meta WHERE one = 1 FOR UPDATE /*!80001 SKIP LOCKED */;
   IF v_floor IS NOT NULL THEN
     SET v_now = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6));
     SET v_over = 0;
@@ -33,8 +37,8 @@ BEGIN
       SELECT last INTO v_last FROM @line WHERE name = v_line AND last < v_now - p_idle AND dead_until <= v_now
         AND (solo_id IS NULL OR solo_lapse <= v_now - p_idle) FOR UPDATE SKIP LOCKED;
       IF v_last IS NULL THEN ITERATE walk; END IF;
-      CALL @spill_v5(v_line);
-      CALL @tidy_v5(v_line, v_now);
+      CALL @spill_v6(v_line);
+      CALL @tidy_v6(v_line, v_now);
       SELECT places, last INTO v_places, v_last FROM @line WHERE name = v_line FOR UPDATE;
       IF v_places = 0 THEN
         DELETE FROM @dead WHERE line = v_line;

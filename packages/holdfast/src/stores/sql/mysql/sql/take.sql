@@ -1,6 +1,6 @@
--- take_v5(key, cost, burst, unit, drain, shut_after, shut) -> `taken,level,retry,shut`: contract/bucket.ts, whole numbers throughout.
+-- take_v6(key, cost, burst, unit, drain, shut_after, shut) -> `taken,level,retry,shut`: contract/bucket.ts, whole numbers throughout.
 --   shut in microseconds; retry, too.
-CREATE PROCEDURE @take_v5(
+CREATE PROCEDURE @take_v6(
   p_key VARBINARY(512), p_cost BIGINT, p_burst BIGINT, p_unit BIGINT, p_drain BIGINT, p_shut_after BIGINT, p_shut BIGINT
 )
 SQL SECURITY INVOKER

@@ -1,7 +1,7 @@
--- touch_v5(batch) -> `i:token,ahead,recheck,wanted;` for each place that is alive, i from 1; the others are gone for good.
+-- touch_v6(batch) -> `i:token,ahead,recheck,wanted;` for each place that is alive, i from 1; the others are gone for good.
 --   batch: JSON array of [line, id], both hex. Lines are locked in the order of their names: two processes that renew
 --   the same lines can't wait for each other in a circle.
-CREATE PROCEDURE @touch_v5(p_batch MEDIUMTEXT CHARACTER SET utf8mb4)
+CREATE PROCEDURE @touch_v6(p_batch MEDIUMTEXT CHARACTER SET utf8mb4)
 SQL SECURITY INVOKER
 BEGIN
   DECLARE v_now BIGINT;
@@ -39,14 +39,14 @@ BEGIN
       SET v_last = v_line, v_capacity = NULL;
       SELECT capacity INTO v_capacity FROM @line WHERE name = v_line AND places > 0 FOR UPDATE;
       SET v_now = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6));
-      IF v_capacity IS NOT NULL THEN CALL @tidy_v5(v_line, v_now); END IF;
+      IF v_capacity IS NOT NULL THEN CALL @tidy_v6(v_line, v_now); END IF;
     END IF;
     IF v_capacity IS NULL THEN ITERATE walk; END IF;
     SET v_token = NULL;
     SELECT token, weight INTO v_token, v_weight FROM @place WHERE id = v_id AND line = v_line AND NOT broken FOR UPDATE;
     IF v_token IS NOT NULL THEN
       UPDATE @place SET lapse = v_now + ttl WHERE line = v_line AND token = v_token;
-      CALL @stand_v5(v_line, v_token, v_weight, v_capacity, v_now, v_answer);
+      CALL @stand_v6(v_line, v_token, v_weight, v_capacity, v_now, v_answer);
       SET v_out = CONCAT(v_out, v_i, ':', v_answer, ';');
     END IF;
   END LOOP;
