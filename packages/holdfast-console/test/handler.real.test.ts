@@ -160,7 +160,8 @@ describe('the handler', () => {
     const tokens = await seen()
     const post = async (order: object): Promise<number> => {
       const body = JSON.stringify({ now: true, ...order })
-      return (await ask(`${url}api/break`, { method: 'POST', headers: { ...JSON_TYPE, ...bearer(TOKEN) }, body })).status
+      return (await ask(`${url}api/break`, { method: 'POST', headers: { ...JSON_TYPE, ...bearer(TOKEN) }, body }))
+        .status
     }
     await first.release()
     expect(await post({ name: 'mine:a', tokens })).toBe(409)
