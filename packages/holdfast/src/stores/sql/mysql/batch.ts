@@ -1,5 +1,5 @@
 /**
- * Joined calls as literals of SQL: the statements of joined.ts, and those that the procedures of joined.sql make, have
+ * Joined calls as literals of SQL: the statements of batch-statements.ts, and those that the procedures of joined.sql make, have
  * them. Only hex and whole numbers get in; what is anything else goes the other way, as JSON.
  */
 import type { Entry } from '../../../contract/driver.ts'

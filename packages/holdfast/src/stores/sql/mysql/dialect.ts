@@ -1,7 +1,7 @@
 /** MySQL and MariaDB: procedures, and doorbells for whoever is granted. */
 import type { PollRange } from '../../shared/poller.ts'
 import type { Dialect } from '../dialect.ts'
-import { JoinedStatements } from './joined.ts'
+import { BatchStatements } from './batch-statements.ts'
 import type { Names } from './names.ts'
 import { mysqlQueries } from './queries.ts'
 import { setUp } from './schema.ts'
@@ -20,7 +20,7 @@ export interface MysqlParts {
 export function mysqlDialect({ session, names, timeoutMs, poll, doorbell }: MysqlParts): Dialect {
   const ear = doorbell ? session.ear : null
   const queries = mysqlQueries(session, names, ear !== null)
-  const joined = new JoinedStatements(session, names, queries)
+  const joined = new BatchStatements(session, names, queries)
   return {
     name: 'mysql',
     queries,

@@ -2,7 +2,7 @@
 --   Lines that are there are never waited for: one that somebody has locked is left out, and nobody else is held up. A new line may
 --   have to be waited for, while another session makes it, too: in the order of names, so that no two wait for each other in a circle.
 
--- On MariaDB they are plain statements (joined.ts), and only enter_each and leave_each are called, where those fail. MySQL has no way to
+-- On MariaDB they are plain statements (batch-statements.ts), and only enter_each and leave_each are called, where those fail. MySQL has no way to
 --   write without waiting, and needs all that follows.
 
 -- The statements are made of literals: with a list that is read from JSON each goes through temporary tables, which costs 150 µs and more

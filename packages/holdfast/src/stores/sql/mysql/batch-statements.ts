@@ -17,7 +17,7 @@ import type { MysqlSession } from './session.ts'
 /** Somebody has locked one of the lines (1205, 1213, 1020), or is in it: batch.ts raises 1690, out of range. */
 const TAKEN = new Set([1205, 1213, 1020, 1690])
 
-export class JoinedStatements {
+export class BatchStatements {
   readonly #session: MysqlSession
   readonly #judge: Judge
   readonly #tables: Tables
@@ -61,7 +61,7 @@ export class JoinedStatements {
   }
 
   /** The id that the statement has made; null: it changed nothing, or fewer rows than `least`. */
-  async #write(text: string, least: number): Promise<unknown> {
+  async #write(text: string, least: number): Promise<string | null> {
     const { rows, changed } = await settle(async () => {
       try {
         return await this.#session.run({ name: 'joined', text }, [])
@@ -70,6 +70,6 @@ export class JoinedStatements {
         throw error
       }
     }, this.#judge)
-    return changed < least ? null : rows[0]?.[0]
+    return changed < least ? null : (rows[0]?.[0] as string)
   }
 }
