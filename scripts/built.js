@@ -7,7 +7,14 @@ import { fileURLToPath } from 'node:url'
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 /** Not in dist, because dist is published. */
 const STAMP = join(ROOT, 'packages/holdfast/build/sources.sha256')
-const FOLDERS = ['packages/holdfast/src', 'packages/holdfast/conformance', 'packages/holdfast-lab/src']
+export const FOLDERS = [
+  'packages/holdfast-console/page',
+  'packages/holdfast-console/src',
+  'packages/holdfast-lab/src',
+  'packages/holdfast-nest/src',
+  'packages/holdfast/conformance',
+  'packages/holdfast/src',
+]
 const FILES = ['tsconfig.json', 'scripts/entries.json', 'scripts/bundle.js', 'scripts/embed.js', 'scripts/rehearse.js']
 
 /** Call it after a build. */

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
+import { FOLDERS } from '../scripts/built.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const LINES_MAX = 400
@@ -94,6 +95,12 @@ function offenders(among: readonly Source[], pattern: RegExp): string[] {
 }
 
 describe('house rules', () => {
+  test('a build is stale when a source of any package has changed', () => {
+    const built = paths.filter((path) => /^packages\/[\w-]+\/(conformance|page|src)\//.test(path))
+    const folders = [...new Set(built.map((path) => path.split('/').slice(0, 3).join('/')))]
+    expect(FOLDERS).toEqual(folders.toSorted())
+  })
+
   test('no source file grows past 400 lines', () => {
     const long = sources.filter(
       ({ path, text }) => !path.includes('.generated.') && text.split('\n').length > LINES_MAX,

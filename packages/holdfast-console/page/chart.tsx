@@ -16,6 +16,8 @@ export interface ChartProps {
 }
 
 const HEIGHT_PX = 66
+/** A minute at least, also of a console that has just been started. */
+const RANGE_S = 60
 
 export function Chart({ title, value, xs, ys, look, colour }: ChartProps): JSX.Element {
   const box = useRef<HTMLDivElement>(null)
@@ -75,11 +77,14 @@ function optionsOf(element: HTMLElement, look: 'line' | 'bars', colour: string):
     legend: { show: false },
     cursor: { show: false },
     padding: [9, 18, 0, 0],
-    scales: { y: { range: (_, __, max) => [0, Math.max(1, max)] } },
+    scales: {
+      x: { range: (_, min, max) => [Math.min(min, max - RANGE_S), max] },
+      y: { range: (_, __, max) => [0, Math.max(1, max)] },
+    },
     axes: [
       { size: 18, font, stroke: ink, grid: { show: false }, ticks: { show: false }, space: 70, values: times },
       {
-        size: 34,
+        size: 44,
         font,
         stroke: ink,
         grid: { stroke: rule, width: 1 },

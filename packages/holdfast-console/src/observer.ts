@@ -16,6 +16,8 @@ import type { CirclePart, Detail, EventKind, Happening, Head, JobView, LimiterVi
 
 const EVENTS_MAX = 500
 const POINTS_MAX = 900
+/** Lost holds that are remembered, so that each counts once. */
+const LOST_MAX = 10_000
 /**
  * A look at n locks of one Redis server takes about n / 200 requests. With this much time for each lock between two
  * looks, the console sends at most five requests a second however many locks there are.
@@ -24,6 +26,8 @@ const PER_LOCK_MS = 1.25
 const PER_LIMITER_MS = 200
 /** The part of the time that looks may take: a store that is slow to list is asked less often. */
 const DUTY = 0.1
+/** So many tokens belong to one place in the store: see docs/explain/laws.md. */
+const ISSUES = 1_024n
 const NO_EVENTS: readonly Happening[] = []
 
 type EndKind = NonNullable<Span['end']>
@@ -51,6 +55,7 @@ export class Observer {
   #fresh: Happening[] = []
   #handovers = 0
   #losses = 0
+  readonly #lost = new Set<string>()
   #circle: CirclePart[][] = []
   #jobs: JobView[] = []
   #limiters: LimiterView[] = []
@@ -248,17 +253,31 @@ export class Observer {
     }
   }
 
+  /** What the console sees end, its holder reports as well, sooner or later: it is one loss. */
+  #countLoss(lock: string, token: string): void {
+    const hold = holdOf(lock, token)
+    if (this.#lost.has(hold)) return
+    this.#lost.add(hold)
+    if (this.#lost.size > LOST_MAX) this.#lost.delete(this.#lost.values().next().value as string)
+    this.#losses++
+  }
+
   #happen(kind: EventKind, lock: string, party: string, token: string, note: string, atMs: number = Date.now()): void {
     this.#ids++
     const event = { id: this.#ids, atMs, kind, lock, who: party, token, note }
     if (lock !== '') this.#past.tell(event)
     if (kind === 'handed over' || kind === 'elected') this.#handovers++
-    if (kind === 'ran out' || kind === 'broken') this.#losses++
+    if (kind === 'ran out' || kind === 'broken' || kind === 'lost') this.#countLoss(lock, token)
     // Frequent events are only for the page of the lock; here they would push out what people must see.
     if (kind === 'acquired' || kind === 'released' || kind === 'handed over') return
     this.#fresh.push(event)
     this.#events.add(event)
   }
+}
+
+/** One hold, also when it was handed on in its process: the store has one token for it, reports one for each caller. */
+function holdOf(lock: string, token: string): string {
+  return `${/^\d{1,30}$/.test(token) ? BigInt(token) / ISSUES : token} ${lock}`
 }
 
 /** Equal for the same circle in every look. */

@@ -79,7 +79,7 @@ export interface Point {
   readonly held: number
   readonly waiting: number
   readonly handovers: number
-  /** Leases that ran out, and breaks. */
+  /** Leases that ran out, breaks, and what holders report as lost; each hold once. */
   readonly losses: number
 }
 

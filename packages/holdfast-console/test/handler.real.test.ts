@@ -8,7 +8,7 @@ import express from 'express'
 import { holdfast } from 'holdfast'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type AuditLine, lockConsole } from '../src/index.ts'
-import type { Detail } from '../src/wire.ts'
+import type { All, Detail } from '../src/wire.ts'
 import { serve, type Site, site, TOKEN } from './rig.ts'
 
 interface Answer {
@@ -160,8 +160,8 @@ describe('the handler', () => {
     const tokens = await seen()
     const post = async (order: object): Promise<number> => {
       const body = JSON.stringify({ now: true, ...order })
-      return (await ask(`${url}api/break`, { method: 'POST', headers: { ...JSON_TYPE, ...bearer(TOKEN) }, body }))
-        .status
+      const headers = { ...JSON_TYPE, ...bearer(TOKEN) }
+      return (await ask(`${url}api/break`, { method: 'POST', headers, body })).status
     }
     await first.release()
     expect(await post({ name: 'mine:a', tokens })).toBe(409)
@@ -224,6 +224,29 @@ describe('the handler', () => {
     }
     const both = ['lost: x (web-1:7): expired, held 1.5s, reported', 'timed out: x (web-1:7): waited 1.5s, reported']
     await expect.poll(events).toEqual(both)
+  })
+
+  test('counts each loss once: those it sees, those that are reported, and those that are both', async () => {
+    await using mine = await site('memory:')
+    const losses = async (): Promise<number> => {
+      const { body } = await ask(`${mine.url}api/stream`)
+      const { points } = JSON.parse(/^data: (.*)$/m.exec(body)?.[1] ?? '') as All
+      return points.reduce((sum, point) => sum + point.losses, 0)
+    }
+    const { token } = await mine.hf.mutex('seen', { ttlMs: 1_000, renew: false }).acquire()
+    await expect.poll(losses).toBe(1)
+    const told = { atMs: Date.now(), event: 'lost', reason: 'expired', ms: 1 }
+    const recent = [
+      { ...told, lock: 'seen', token: String(token) },
+      // Another caller of that process, to whom the same place was handed on.
+      { ...told, lock: 'seen', token: String(token + 1n) },
+      { ...told, lock: 'forgotten', token: '2048' },
+      { ...told, lock: 'odd', token: 'x' },
+    ]
+    const report = { v: 1, id: 'ab', host: 'h', pid: 7, label: '', recent }
+    await mine.hf.cell('holdfast/report/ab').update(() => report)
+    await mine.hf.cell('holdfast/reports').update(() => ({ ab: { host: 'h' } }))
+    await expect.poll(losses).toBe(3)
   })
 
   test('can be mounted in an application, below a path', async () => {

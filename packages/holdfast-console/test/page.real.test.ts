@@ -149,7 +149,7 @@ describe.skipIf(skipped('redis'))('the page', () => {
     const now = Date.now()
     const options = { rerun: false, untilMs: now + 60_000, waitMs: 0 }
     await job.attempt(now, options, () => 'done')
-    await page.getByText('nightly').waitFor()
+    await page.getByText('nightly', { exact: true }).waitFor()
     const fail = (): never => {
       throw new Error('no disk')
     }
@@ -238,8 +238,15 @@ describe.skipIf(skipped('redis'))('the page', () => {
 
   test('fits a phone', async () => {
     await open('', { viewport: { width: 390, height: 844 } })
-    await hf.mutex(`phone:${'x'.repeat(200)}`).acquire()
+    await hf.mutex(`phone:${'x'.repeat(200)}`, { ttlMs: 600_000 }).acquire()
     await row('phone:').waitFor()
+    await row('phone:').locator('.lease-left', { hasText: 'm' }).waitFor()
+    const outside = `[...document.querySelectorAll('.grid-body .lease-left')].filter((left) => {
+      const text = document.createRange()
+      text.selectNodeContents(left)
+      return text.getBoundingClientRect().right > left.closest('.c-lease').getBoundingClientRect().right + 1
+    }).map((left) => left.textContent)`
+    expect(await page.evaluate(outside)).toEqual([])
     const overflow = 'document.documentElement.scrollWidth - innerWidth'
     expect(await page.evaluate(overflow)).toBe(0)
     await page.getByRole('button', { name: 'Activity' }).click()

@@ -21,6 +21,8 @@ export interface Finding {
 /** Collects the findings of one store. */
 export class Chart {
   readonly findings: Finding[] = []
+  /** The lease of the lock that the doctor takes; null: as the URL has it. */
+  ttlMs: number | null = null
 
   ok(check: string, found: string): void {
     this.findings.push({ check, severity: 'ok', found, why: '', todo: '' })

@@ -15,7 +15,7 @@ export async function checkLock(chart: Chart, url: string): Promise<void> {
   let hf: Holdfast | null = null
   try {
     hf = await holdfast(url)
-    await useLock(hf, `${PREFIX}${randomUUID()}`)
+    await useLock(hf, `${PREFIX}${randomUUID()}`, chart.ttlMs === null ? {} : { ttlMs: chart.ttlMs })
     chart.ok('lock', 'a lock was taken, listed and given back')
     await useCell(chart, hf)
     chart.ok('promise', hf.traits.safety)
@@ -34,8 +34,8 @@ export async function checkLock(chart: Chart, url: string): Promise<void> {
   }
 }
 
-async function useLock(hf: Holdfast, name: string): Promise<void> {
-  const held = await hf.mutex(name).acquire({ waitMs: 5_000 })
+async function useLock(hf: Holdfast, name: string, options: { readonly ttlMs?: number }): Promise<void> {
+  const held = await hf.mutex(name, options).acquire({ waitMs: 5_000 })
   try {
     held.assertHeld()
     for await (const line of hf.list({ prefix: name })) if (line.name === name) return

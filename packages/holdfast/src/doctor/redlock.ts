@@ -1,7 +1,7 @@
 /** Redlock: are these really several servers that fail one by one? */
 import { Connection } from '../clients/redis/connection.ts'
 import type { StoreUrl } from '../store-url.ts'
-import { readDeployment } from '../stores/redlock/deployment.ts'
+import { type Deployment, readDeployment } from '../stores/redlock/deployment.ts'
 import { parseRedlockUrl } from '../stores/redlock/options.ts'
 import { type Chart, saidBy } from './finding.ts'
 import { type Ask, checkEviction, checkVersion, type Info, readInfo, timeOf } from './redis-server.ts'
@@ -11,12 +11,14 @@ interface Seen {
   readonly where: string
   readonly host: string
   readonly info: Info
-  /** The deployment that the server belongs to; null: none yet. */
-  readonly deployment: string | null
+  /** What the server knows of the deployment that it belongs to; null: it belongs to none yet. */
+  readonly deployment: Deployment | null
 }
 
 /** The length of the time that stands before the deployment in the marker. */
 const TIME_LENGTH = 13
+
+const TTL_MS = 30_000
 
 export async function checkRedlock(chart: Chart, url: StoreUrl): Promise<void> {
   const servers = parseRedlockUrl(`redlock:${url.rest}`)
@@ -50,11 +52,21 @@ export async function checkRedlock(chart: Chart, url: StoreUrl): Promise<void> {
   checkIndependence(chart, seen)
   checkNumber(chart, servers.length)
   checkMarkers(chart, seen)
+  checkLease(chart, seen, url.options.ttlMs ?? TTL_MS)
 }
 
-async function deploymentOf(ask: Ask, prefix: string): Promise<string | null> {
+async function deploymentOf(ask: Ask, prefix: string): Promise<Deployment | null> {
   const text = await ask(['GET', `${prefix}:redlock:servers`])
-  return typeof text === 'string' ? (readDeployment(text.slice(TIME_LENGTH))?.id ?? null) : null
+  return typeof text === 'string' ? readDeployment(text.slice(TIME_LENGTH)) : null
+}
+
+function checkLease(chart: Chart, seen: readonly Seen[], ttlMs: number): void {
+  const { maxTtlMs = ttlMs } = seen.find(({ deployment }) => deployment !== null)?.deployment ?? {}
+  if (maxTtlMs >= ttlMs) return
+  chart.ttlMs = maxTtlMs
+  const found = `the longest lease of this deployment is ${maxTtlMs} ms`
+  const why = `a lock that asks for ${ttlMs} ms, as this URL does, is refused`
+  chart.warning('redlock.lease', found, why, `add ?ttlMs=${maxTtlMs} to the URL, or give each lock a ttlMs`)
 }
 
 const VOTES = 'if several servers of the list are one server, their votes fail together, and the majority with them'
@@ -110,7 +122,7 @@ function checkNumber(chart: Chart, count: number): void {
 }
 
 function checkMarkers(chart: Chart, seen: readonly Seen[]): void {
-  const ids = new Set(seen.map(({ deployment }) => deployment))
+  const ids = new Set(seen.map(({ deployment }) => deployment?.id ?? null))
   if (ids.size === 1 && !ids.has(null)) {
     chart.ok('redlock.marker', 'all belong to one deployment')
   } else if (ids.size === 1) {
@@ -121,7 +133,7 @@ function checkMarkers(chart: Chart, seen: readonly Seen[]): void {
       'holdfast redlock init',
     )
   } else {
-    const found = seen.map(({ where, deployment }) => `${where}: ${deployment ?? 'none'}`).join(', ')
+    const found = seen.map(({ where, deployment }) => `${where}: ${deployment?.id ?? 'none'}`).join(', ')
     const why = 'servers of different deployments have no majority in common: some clients may use other servers'
     chart.danger(
       'redlock.marker',
