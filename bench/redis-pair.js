@@ -39,8 +39,8 @@ async function measure(name, count, total) {
   const { hostname, port } = new URL(url)
   const server = new Connection({ host: hostname, port: Number(port) })
   const locks = Array.from({ length: count }, (_, i) => lockOf(client, `pair:${process.pid}:${i}`))
-  /** @type {number[]} */
-  const [ours, theirs, lone] = [[], [], []]
+  /** @type {{ ours: number[], theirs: number[], lone: number[] }} */
+  const { ours, theirs, lone } = { ours: [], theirs: [], lone: [] }
   await spin(locks, total / 2, [])
   for (let i = 0; i < WINDOWS; i++) {
     const [before, cpu] = [await serverUs(server), process.cpuUsage()]
