@@ -22,12 +22,12 @@ export interface Project {
   remove(): Promise<void>
 }
 
-/** Packs what is built in packages/holdfast, and answers where the tarball lies. */
-export async function pack(into: string): Promise<string> {
+/** Packs what is built in packages/<name>, and answers where the tarball lies. */
+export async function pack(into: string, of = 'holdfast'): Promise<string> {
   await promisify(execFile)('npm', ['pack', '--pack-destination', into, '--loglevel=error'], {
-    cwd: join(ROOT, 'packages/holdfast'),
+    cwd: join(ROOT, 'packages', of),
   })
-  const name = (await readdir(into)).find((file) => file.endsWith('.tgz'))
+  const name = (await readdir(into)).find((file) => new RegExp(`^${of}-[0-9][^/]*\\.tgz$`).test(file))
   if (name === undefined) throw new Error('npm pack has made nothing: build first, node scripts/build.js')
   return join(into, name)
 }
