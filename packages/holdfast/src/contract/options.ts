@@ -37,7 +37,8 @@ export interface LockOptions {
    * Keep the lock in this process after a release: the next acquire here asks no store. The lock goes as soon as
    * another process wants it, after so many ms without use, or with the lease. Default false; true sets no time; 1 to
    * 86 400 000. Works for mutexes and write locks, not for readers, permits and leaders. Needs fairness 'local', and a
-   * store that sends wake-ups (`traits.push`).
+   * store that sends wake-ups (`traits.push`). Only who waits is heard: `tryAcquire` of another process may find a
+   * kept lock taken, however often it asks. Wait there for a moment instead, by `waitMs`.
    */
   readonly keep?: boolean | number
   /** Whether work inside `using` may take the same lock again. Default true. Semaphores never re-enter. */
