@@ -1,6 +1,19 @@
 /** Mutations of the core, by rule. */
 export default [
   {
+    rule: 'upgrade',
+    name: 'raise-keeps-the-first-id',
+    says: 'an upgrade asks for the place by the id that it had at first, also after an extension',
+    file: 'packages/holdfast/src/acquire/raise.ts',
+    find: `  get #light(): Entry {
+    return this.#lease.entry`,
+    replace: `  #first: Entry | null = null
+  get #light(): Entry {
+    return (this.#first ??= this.#lease.entry)`,
+    test: 'packages/holdfast/test/stores/memory/conformance.test.ts',
+    only: 'extended past its ttl',
+  },
+  {
     rule: '3',
     name: 'late-answer-is-a-grant',
     says: 'an answer that is read after its own deadline is taken for a grant',

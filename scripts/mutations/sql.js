@@ -305,6 +305,16 @@ export default [
     only: 'completion_type',
   },
   {
+    rule: 'settle mysql',
+    name: 'mysql-waits-its-turn-in-silence',
+    says: 'MySQL: while the server stands still, those who wait for a connection are told a few at a time',
+    file: 'packages/holdfast/src/stores/sql/mysql/pool.ts',
+    find: '>= timeoutMs * SILENT',
+    replace: '>= timeoutMs * 1_000',
+    test: 'packages/holdfast/test/stores/mysql/faults.real.test.ts',
+    only: 'stands still',
+  },
+  {
     rule: 'sql batch',
     name: 'batch-waits-for-ever',
     says: 'SQL: a statement that does not end holds up all that is asked for after it',

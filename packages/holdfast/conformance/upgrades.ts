@@ -5,7 +5,7 @@ import { isGranted } from '../src/contract/driver.ts'
 import type { Holdfast } from '../src/holdfast.ts'
 import type { Draft } from './case.ts'
 import { FaultyDriver, lost } from './faulty.ts'
-import { crowd, entry, lineOf, outlasting, pause, type Rig, timesOut, until, within } from './rig.ts'
+import { crowd, entry, lineOf, LONG_TTL_MS, outlasting, pause, type Rig, timesOut, until, within } from './rig.ts'
 
 /** Cases for stores that keep an order and can weigh places. */
 function upgradeable(name: string, run: (rig: Rig) => Promise<void>): Draft {
@@ -347,5 +347,27 @@ export const upgrades: Draft[] = [
     assert.throws(() => write.assertHeld(), LockLostError)
     assert.equal(await write.release(), false)
     await held.release()
+  }),
+  upgradeable('extended past its ttl, it writes and goes back to reading as before', async (rig) => {
+    if ((await rig.driver()).rename === undefined) return
+    const [a, b] = [await rig.holdfast(), await rig.holdfast()]
+    const line = rig.name()
+    const theirs = b.rwLock(line, { fairness: 'strict' })
+    const held = await a.rwLock(line, { ttlMs: LONG_TTL_MS, renew: false }).upgrade.acquire()
+    // Each time the place gets another id.
+    await held.extend(2 * LONG_TTL_MS)
+    const early = await theirs.read.acquire()
+    const upgrading = held.upgrade()
+    await early.release()
+    const write = await within('it writes', upgrading)
+    await write.extend(3 * LONG_TTL_MS)
+    write.assertHeld()
+    assert.equal(await theirs.read.tryAcquire(), null)
+    const late = theirs.read.acquire()
+    assert.equal(await write.release(), true)
+    await (await within('it reads again, and others with it', late)).release()
+    held.assertHeld()
+    assert.equal(await held.release(), true)
+    await until('nothing is left', async () => (await crowd(lines(a), line)) === 0)
   }),
 ]

@@ -21,8 +21,7 @@ export class Raise implements LeaseListener {
   readonly #core: Core
   readonly #hold: Hold
   readonly #lease: Lease
-  readonly #heavy: Entry
-  readonly #light: Entry
+  readonly #weight: number
   /** Rises with every change of mind, so that a request that comes late changes nothing. */
   #turn = 0
   #wake = (): void => {}
@@ -33,8 +32,16 @@ export class Raise implements LeaseListener {
     this.#core = core
     this.#hold = hold
     this.#lease = hold.lease
-    this.#light = hold.lease.entry
-    this.#heavy = { ...hold.lease.entry, weight }
+    this.#weight = weight
+  }
+
+  /** As the place is known now: an extension may have given it another id. */
+  get #light(): Entry {
+    return this.#lease.entry
+  }
+
+  get #heavy(): Entry {
+    return { ...this.#light, weight: this.#weight }
   }
 
   /**

@@ -4,7 +4,7 @@
  */
 import type { Core } from '../acquire/core.ts'
 import { checkWhole } from '../contract/check.ts'
-import type { Entry, Place } from '../contract/driver.ts'
+import type { Entry, Place, Stop } from '../contract/driver.ts'
 import { UnsupportedError, UsageError } from '../contract/errors.ts'
 import { TTL_MS_MAX } from '../contract/options.ts'
 import type { Hold } from './hold.ts'
@@ -36,10 +36,13 @@ export async function extend(core: Core, hold: Hold, ms: number): Promise<void> 
   const ttlMs = Math.max(ms, lease.ttlMs)
   const old = lease.entry
   const entry: Entry = isLonger ? { ...old, id: runtime.randomId(), ttlMs: ttlMs + spec.ask.settings.lockDelayMs } : old
+  let stop: Stop | null = null
   const ask = async (): Promise<Place | null> => {
     hold.assertLive()
     try {
       if (!isLonger) return (await core.driver.touch([entry]))[0] ?? null
+      // Whoever upgrades this hold is told under the new id.
+      stop ??= await core.driver.watch(entry.line, entry.id, lease.wake())
       return (await core.driver.rename?.({ ...entry, id: old.id }, entry.id)) ?? null
     } catch (error) {
       if (hold.live) hold.risked(error)
@@ -61,10 +64,17 @@ export async function extend(core: Core, hold: Hold, ms: number): Promise<void> 
     }
     isOurs = true
     heartbeat.extend(lease, entry, ttlMs, place)
+    if (isLonger) {
+      lease.unwatch()
+      lease.stop = stop
+    }
     hold.placed(place)
   } finally {
     // The hold was released or lost meanwhile, under its old id. Under the new id the place may still stand, and nobody
     // wants that place.
-    if (isLonger && !isOurs) cleanup.drop({ entry, doubted: true })
+    if (isLonger && !isOurs) {
+      ;(stop as Stop | null)?.()
+      cleanup.drop({ entry, doubted: true })
+    }
   }
 }

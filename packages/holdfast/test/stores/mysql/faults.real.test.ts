@@ -57,6 +57,25 @@ async function killAll(how: 'CONNECTION' | 'QUERY'): Promise<void> {
   for (const [id] of ids) await admin.ask(`KILL ${how} ${String(id)}`).catch(() => [])
 }
 
+test('a server that stands still: all calls are told, however many wait for a connection', async () => {
+  const driver = raw(bench.url, { connections: 1, timeoutMs: 1_000 })
+  const lines = Array.from({ length: 60 }, name)
+  await driver.swap(name(), null)
+  bench.server.pause()
+  const began = performance.now()
+  const told = Promise.allSettled(lines.map((line) => driver.swap(line, null)))
+  try {
+    for (const one of await told) {
+      expect(one.status === 'rejected' && one.reason).toBeInstanceOf(StoreUnreachableError)
+    }
+  } finally {
+    bench.server.resume()
+  }
+  // One after another they were told within a minute.
+  expect(performance.now() - began).toBeLessThan(20_000)
+  expect(await driver.enter(entry(name()), true)).toMatchObject({ ahead: 0 })
+})
+
 describe('connections that break', () => {
   test('connections killed by an administrator: holds stay, waiters are served', async () => {
     const [a, b] = [await hold(), await hold()]

@@ -35,6 +35,8 @@ export class OwnMysqlPool {
   readonly #waiting: Job[] = []
   #mysql2: typeof Mysql2 | null = null
   #idleTimer: NodeJS.Timeout | null = null
+  /** When anybody was answered last. */
+  #heardAt = 0
 
   constructor(load: () => Promise<typeof Mysql2>, url: string, options: OwnPoolOptions) {
     this.#load = load
@@ -90,9 +92,19 @@ export class OwnMysqlPool {
 
   /** A connection has nothing to do, or is no more. */
   #next(connection: Connection): Job | undefined {
-    if (connection.isOpen) return this.#waiting.shift()
+    if (connection.isOpen) {
+      this.#heardAt = performance.now()
+      return this.#waiting.shift()
+    }
     const at = this.#connections.indexOf(connection)
     if (at !== -1) this.#connections.splice(at, 1)
+    const { timeoutMs } = this.#options
+    const since = Math.max(this.#heardAt, connection.askedAt)
+    // Nobody is answered: each of those that wait would be given up on in its turn, a few at a time, for minutes.
+    if (performance.now() - since >= timeoutMs * SILENT) {
+      const error = new StoreUnreachableError(`mysql gave no answer within ${timeoutMs} ms`)
+      for (const job of this.#waiting.splice(0)) job.reject(error)
+    }
     const job = this.#waiting[0]
     if (job !== undefined && this.#mysql2 !== null) {
       const other = this.#free(this.#mysql2)
@@ -112,6 +124,9 @@ export class OwnMysqlPool {
     }
   }
 }
+
+/** Of the time that an answer may take: a connection that could not be made in it gives up a little earlier. */
+const SILENT = 0.9
 
 /** A connection for statements that wait on the server. */
 export interface Ear {
@@ -136,6 +151,7 @@ class Connection implements Seat {
   #job: Job | null = null
   #wasUsed = true
   isOpen = true
+  askedAt = 0
 
   constructor(mysql2: typeof Mysql2, address: Address, options: ConnectionOptions, next: () => Job | undefined) {
     const { timeoutMs } = options
@@ -192,6 +208,7 @@ class Connection implements Seat {
   #send(job: Job): void {
     this.#job = job
     this.#wasUsed = true
+    this.askedAt = performance.now()
     this.#watchdog.asked()
     this.#hold(true)
     const { sql, values } = job
