@@ -1,6 +1,6 @@
 /**
- * Joined calls as literals of SQL: the statements of batch-statements.ts, and those that the procedures of joined.sql make, have
- * them. Only hex and whole numbers get in; what is anything else goes the other way, as JSON.
+ * Joined calls as literals of SQL: in the statements of batch-statements.ts, and in those that the procedures of
+ * joined.sql make. Only hex and whole numbers get in; what is anything else goes the other way, as JSON.
  */
 import type { Entry } from '../../../contract/driver.ts'
 import { hex } from '../hex.ts'
