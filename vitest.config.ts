@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
-// Two projects: `unit` needs no server and no build, `real` (*.real.test.ts) uses real processes and real servers. Files
-// of both spend much of their time waiting, so more of them run at a time than there are cores. Unit files of one worker
-// share what they import: to load the library anew for each of them took 40 % of the processor time. A unit test
+// Two projects: `unit` needs no server and no build, `real` (*.real.test.ts) uses real processes and real servers.
+// Files of both spend much of their time waiting, so more of them run at a time than there are cores. Unit files of one
+// worker share what they import: to load the library anew for each of them took 40 % of the processor time. A unit test
 // therefore leaves nothing behind, and mocks no module. Slow machines may need 20 s for a poll.
 const expect = { poll: { timeout: 20_000 } }
 const folders = ['packages/*/test', 'test']

@@ -1,4 +1,7 @@
 /** PostgreSQL, MySQL and MariaDB: their rules, each with a way to break it and the test that fails then. */
+/** What stands behind the names of lines in enter_joined only. */
+const OF_ENTER = "\n  v_ids uuid[] := string_to_array(p_ids, ',')::uuid[];\n  v_weights"
+
 export default [
   {
     rule: 'lockInTransaction',
@@ -287,10 +290,10 @@ export default [
   {
     rule: 'exclusion postgres',
     name: 'postgres-joined-reads-names-by-the-session',
-    says: 'PostgreSQL: what a line that is entered together with others is called depends on standard_conforming_strings',
+    says: 'PostgreSQL: the name of a line that is entered together depends on standard_conforming_strings',
     file: 'packages/holdfast/src/stores/sql/postgres/sql/joined.sql',
-    find: `(E'{"\\\\\\\\x' || replace(p_lines, ',', E'","\\\\\\\\x') ||`,
-    replace: `('{"\\\\x' || replace(p_lines, ',', '","\\\\x') ||`,
+    find: `(E'{"\\\\\\\\x' || replace(p_lines, ',', E'","\\\\\\\\x') || '"}')::bytea[];${OF_ENTER}`,
+    replace: `('{"\\\\x' || replace(p_lines, ',', '","\\\\x') || '"}')::bytea[];${OF_ENTER}`,
     test: 'packages/holdfast/test/stores/postgres/settings.real.test.ts',
     only: 'standard_conforming_strings',
   },
@@ -299,8 +302,8 @@ export default [
     name: 'mysql-chains-transactions',
     says: 'MySQL: where completion_type says so, what follows an enter stays in a transaction that nobody commits',
     file: 'packages/holdfast/src/stores/sql/mysql/sql/enter.sql',
-    find: 'COMMIT AND NO CHAIN NO RELEASE;\n  SELECT v_answer',
-    replace: 'COMMIT;\n  SELECT v_answer',
+    find: 'p_bell, v_answer);\n  COMMIT AND NO CHAIN NO RELEASE;',
+    replace: 'p_bell, v_answer);\n  COMMIT;',
     test: 'packages/holdfast/test/stores/mysql/settings.real.test.ts',
     only: 'completion_type',
   },
