@@ -98,7 +98,7 @@ export default [
     find: 'return [...blocking, { ...raised, name: raised.raise.name }]',
     replace: 'return blocking',
     test: 'packages/holdfast/test/stores/zookeeper/look.test.ts',
-    only: 'who wait for its mark, too',
+    only: 'which await its mark',
   },
   {
     rule: '18 zookeeper',

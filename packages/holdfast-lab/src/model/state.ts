@@ -111,6 +111,8 @@ export interface World {
   readonly times: number
   /** How often a message may be late: this splits more schedules than all other faults. */
   readonly late: number
+  /** Faults that split too many schedules for that minute; `--deep` has them. */
+  readonly deepOnly?: readonly (keyof Budget)[]
   readonly capacity: number
   readonly lines: number
   readonly wishes: readonly Wish[]

@@ -43,8 +43,9 @@ export const WORLDS: readonly World[] = [
   },
   {
     name: 'two locks together',
-    times: 0,
+    times: 1,
     late: 0,
+    deepOnly: ['lost', 'break'],
     capacity: 1,
     lines: 2,
     wishes: [
@@ -76,7 +77,7 @@ export function plainJobs(): Job[] {
   return WORLDS.flatMap((world) => [
     jobOf(world),
     ...FAULTS.map((fault) => [fault, fault === 'late' ? world.late : world.times] as const)
-      .filter(([, times]) => times > 0)
+      .filter(([fault, times]) => times > 0 && !world.deepOnly?.includes(fault))
       .map((fault) => jobOf(world, fault)),
   ])
 }

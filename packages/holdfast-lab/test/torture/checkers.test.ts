@@ -179,6 +179,18 @@ describe('tokens', () => {
     expect(exposed(both)).toEqual(['tokens'])
   })
 
+  test('a clock that was an hour ahead explains it for an hour, one of seconds does not', () => {
+    const fell = (nemesis: 'clock-hour' | 'clock-forward'): Story =>
+      new Story()
+        .fault(nemesis, 'mariadb-1', 0, 1, true)
+        .hold('c1', 2, { to: 5, token: 7_168 })
+        .fault('lag', 'mariadb-1', 7, 7, true)
+        .hold('c2', 10, { to: 15, token: 6_144 })
+    expect(violated(fell('clock-hour'))).toEqual([])
+    expect(exposed(fell('clock-hour'))).toEqual(['tokens'])
+    expect(violated(fell('clock-forward'))).toContain('tokens')
+  })
+
   test('one that comes again is excused by the same, and by nothing else', () => {
     const again = (story: Story): Story =>
       story.hold('c1', 2, { to: 5, token: 7_168 }).hold('c1', 10, { to: 15, token: 7_168 })

@@ -247,9 +247,10 @@ describe('3.16 hand-over inside the process', () => {
         return inner.enter(entry, wait)
       },
     }))
-    const mutex = hf.mutex('a', { renew: false })
+    const mutex = hf.mutex('a')
     const first = await mutex.acquire()
     const second = mutex.acquire()
+    // No timer runs meanwhile, so nothing is renewed.
     runtime.sleep(7_000)
     await first.release()
     expect((await second).remainingMs).toBeGreaterThan(9_000)

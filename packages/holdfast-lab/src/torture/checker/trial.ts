@@ -193,11 +193,14 @@ function movesClock({ nemesis, forgets }: FaultEvent): boolean {
 
 /**
  * Whether tokens may have fallen between the two: the one exception that a store which takes its tokens from its clock
- * names is a clock that went back *and* data that were lost. Either alone excuses nothing.
+ * names is a clock that went back *and* data that were lost. Either alone excuses nothing. A line counts on from what
+ * its clock once showed: after an hour ahead its tokens are ahead for an hour, whenever in that hour the data are lost.
  */
 export function tokensMayFall(trial: Trial, first: Micros, second: Micros): boolean {
-  const between = trial.faults.filter(
-    (fault) => fault.forgets && fault.line === undefined && fault.t <= second && first <= fault.over,
+  const before = trial.faults.filter((fault) => fault.forgets && fault.line === undefined && fault.t <= second)
+  const isBetween = ({ over }: Fault): boolean => first <= over
+  return (
+    before.some((fault) => movesClock(fault) && (isBetween(fault) || fault.nemesis === 'clock-hour')) &&
+    before.some((fault) => !movesClock(fault) && isBetween(fault))
   )
-  return between.some(movesClock) && between.some((fault) => !movesClock(fault))
 }
