@@ -247,10 +247,14 @@ export default [
   {
     rule: 'exclusion postgres',
     name: 'postgres-joined-reads-names-by-the-session',
-    says: 'PostgreSQL: what a line that is entered together with others is called depends on standard_conforming_strings',
+    says: 'PostgreSQL: standard_conforming_strings changes the name of a line that is entered together with others',
     file: 'packages/holdfast/src/stores/sql/postgres/sql/joined.sql',
-    find: `(E'{"\\\\\\\\x' || replace(p_lines, ',', E'","\\\\\\\\x') ||`,
-    replace: `('{"\\\\x' || replace(p_lines, ',', '","\\\\x') ||`,
+    find: `(E'{"\\\\\\\\x' || replace(p_lines, ',', E'","\\\\\\\\x') || '"}')::bytea[];
+  v_ids uuid[] := string_to_array(p_ids, ',')::uuid[];
+  v_weights`,
+    replace: `('{"\\\\x' || replace(p_lines, ',', '","\\\\x') || '"}')::bytea[];
+  v_ids uuid[] := string_to_array(p_ids, ',')::uuid[];
+  v_weights`,
     test: 'packages/holdfast/test/stores/postgres/settings.real.test.ts',
     only: 'standard_conforming_strings',
   },
@@ -259,8 +263,8 @@ export default [
     name: 'mysql-chains-transactions',
     says: 'MySQL: where completion_type says so, what follows an enter stays in a transaction that nobody commits',
     file: 'packages/holdfast/src/stores/sql/mysql/sql/enter.sql',
-    find: 'COMMIT AND NO CHAIN NO RELEASE;\n  SELECT v_answer',
-    replace: 'COMMIT;\n  SELECT v_answer',
+    find: 'p_bell, v_answer);\n  COMMIT AND NO CHAIN NO RELEASE;',
+    replace: 'p_bell, v_answer);\n  COMMIT;',
     test: 'packages/holdfast/test/stores/mysql/settings.real.test.ts',
     only: 'completion_type',
   },
@@ -273,6 +277,15 @@ export default [
     replace: '>= timeoutMs * 1_000',
     test: 'packages/holdfast/test/stores/mysql/faults.real.test.ts',
     only: 'stands still',
+  },
+  {
+    rule: 'sql batch',
+    name: 'enters-for-those-who-have-gone',
+    says: 'SQL: callers that gave up are asked for all the same, one after another, ahead of the next caller',
+    file: 'packages/holdfast/src/stores/sql/entering.ts',
+    find: 'if (queued !== undefined) queued.isLeft = true',
+    replace: 'if (queued !== undefined) queued.isLeft = false',
+    test: 'packages/holdfast/test/stores/sql/entering.test.ts',
   },
   {
     rule: 'sql batch',

@@ -19,7 +19,7 @@ export function settingsCases(plain: () => Driver, pools: Pools): void {
     return hf
   }
 
-  test.each(Object.keys(pools))('%s: lines are the same for all, alone and together; waiters are served', async (key) => {
+  test.each(Object.keys(pools))('%s: alone and together a line is one line; waiters are served', async (key) => {
     const pool = (pools[key] as Pools[string])()
     open.push(pool)
     const [mine, theirs] = [await on(pool.driver), await on(plain())]
