@@ -1,7 +1,4 @@
 /** PostgreSQL, MySQL and MariaDB: their rules, each with a way to break it and the test that fails then. */
-/** What stands behind the names of lines in enter_joined only. */
-const OF_ENTER = "\n  v_ids uuid[] := string_to_array(p_ids, ',')::uuid[];\n  v_weights"
-
 export default [
   {
     rule: 'lockInTransaction',
@@ -290,10 +287,14 @@ export default [
   {
     rule: 'exclusion postgres',
     name: 'postgres-joined-reads-names-by-the-session',
-    says: 'PostgreSQL: the name of a line that is entered together depends on standard_conforming_strings',
+    says: 'PostgreSQL: standard_conforming_strings changes the name of a line that is entered together with others',
     file: 'packages/holdfast/src/stores/sql/postgres/sql/joined.sql',
-    find: `(E'{"\\\\\\\\x' || replace(p_lines, ',', E'","\\\\\\\\x') || '"}')::bytea[];${OF_ENTER}`,
-    replace: `('{"\\\\x' || replace(p_lines, ',', '","\\\\x') || '"}')::bytea[];${OF_ENTER}`,
+    find: `(E'{"\\\\\\\\x' || replace(p_lines, ',', E'","\\\\\\\\x') || '"}')::bytea[];
+  v_ids uuid[] := string_to_array(p_ids, ',')::uuid[];
+  v_weights`,
+    replace: `('{"\\\\x' || replace(p_lines, ',', '","\\\\x') || '"}')::bytea[];
+  v_ids uuid[] := string_to_array(p_ids, ',')::uuid[];
+  v_weights`,
     test: 'packages/holdfast/test/stores/postgres/settings.real.test.ts',
     only: 'standard_conforming_strings',
   },
@@ -316,6 +317,15 @@ export default [
     replace: '>= timeoutMs * 1_000',
     test: 'packages/holdfast/test/stores/mysql/faults.real.test.ts',
     only: 'stands still',
+  },
+  {
+    rule: 'sql batch',
+    name: 'enters-for-those-who-have-gone',
+    says: 'SQL: callers that gave up are asked for all the same, one after another, ahead of the next caller',
+    file: 'packages/holdfast/src/stores/sql/entering.ts',
+    find: 'if (queued !== undefined) queued.isLeft = true',
+    replace: 'if (queued !== undefined) queued.isLeft = false',
+    test: 'packages/holdfast/test/stores/sql/entering.test.ts',
   },
   {
     rule: 'sql batch',

@@ -18,10 +18,10 @@ import type {
   Wake,
 } from '../../contract/driver.ts'
 import { system } from '../../system.ts'
-import { Serial } from '../shared/serial.ts'
 import { type Answer, CallBatch } from './batch.ts'
 import { CalmLines } from './calm-lines.ts'
 import type { Dialect, Wakeups } from './dialect.ts'
+import { Entering } from './entering.ts'
 import { linesOf } from './listing.ts'
 import { refusedCapacity, readPlace } from './places.ts'
 import { answerOf, type Queries, SWEEP_ROWS_MAX } from './queries.ts'
@@ -37,12 +37,7 @@ export class SqlDriver implements Driver {
   readonly #dialect: Dialect
   readonly #queries: Queries
   readonly #wakeups: Wakeups
-  /**
-   * One enter at a time for each line of a process. A and B ask in this order, a pool gives them different connections,
-   * and B's request overtakes A's: callers of one process would not be served in the order they asked. The line's row
-   * lock would make them wait for each other anyway, each on a connection that others could use.
-   */
-  readonly #entering = new Serial()
+  readonly #entering = new Entering()
   readonly #calm = new CalmLines()
   readonly #traffic = new Traffic()
   readonly #enters: CallBatch
@@ -75,7 +70,7 @@ export class SqlDriver implements Driver {
   }
 
   enter(entry: Entry, wait: boolean): Promise<Place | null> {
-    return this.#entering.run(entry.line, () => this.#enter(entry, wait))
+    return this.#entering.run(entry, () => this.#enter(entry, wait))
   }
 
   async #enter(entry: Entry, wait: boolean): Promise<Place | null> {
@@ -164,6 +159,7 @@ export class SqlDriver implements Driver {
   }
 
   async leave(entry: Entry, afterMs = 0): Promise<void> {
+    if (!this.#entering.leave(entry.id)) return
     if (afterMs === 0 && this.#calm.get(entry.line) === true) {
       if ((await this.#leaves.ask(entry)) !== null) return
       this.#calm.note(entry.line, false)

@@ -93,6 +93,31 @@ export function economyCases({ url, driver, statements }: Counted): void {
     await waits
   })
 
+  test('500 callers that give up before they are asked for cost nothing, and keep nobody from asking', async () => {
+    const [holder, waiter] = [await on({ ttlMs: 600_000 }), await on({ ttlMs: 600_000, fairness: 'strict' })]
+    const held = await holder.mutex('left').acquire()
+    const first = waiter.mutex('left').acquire()
+    const waiting = async (): Promise<number> => {
+      for await (const line of holder.list({ prefix: 'left' })) return line.waiters.length
+      return 0
+    }
+    await expect.poll(waiting, { timeout: 30_000, interval: 200 }).toBe(1)
+    const gone = new AbortController()
+    const count = await spent(async () => {
+      const calls = Array.from({ length: 500 }, () => waiter.mutex('left').acquire({ signal: gone.signal }))
+      await sleep(1)
+      gone.abort(new Error('enough'))
+      expect((await Promise.allSettled(calls)).every(({ status }) => status === 'rejected')).toBe(true)
+      const next = waiter.mutex('left').acquire()
+      await held.release()
+      await (await first).release()
+      await (await next).release()
+    })
+    // It was a thousand.
+    expect(count).toBeLessThanOrEqual(100)
+    await expect.poll(waiting, { timeout: 30_000 }).toBe(0)
+  })
+
   test('1 200 places that are renewed in one turn are one statement', async () => {
     const store = driver()
     await store.setup?.()

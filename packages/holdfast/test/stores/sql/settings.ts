@@ -19,30 +19,27 @@ export function settingsCases(plain: () => Driver, pools: Pools): void {
     return hf
   }
 
-  test.each(Object.keys(pools))(
-    '%s: lines are the same for all, alone and together; waiters are served',
-    async (key) => {
-      const pool = (pools[key] as Pools[string])()
-      open.push(pool)
-      const [mine, theirs] = [await on(pool.driver), await on(plain())]
-      const own = randomBytes(6).toString('hex')
-      const groups = [[`alone ${own}`], ['a', 'b\\x62', "c'", '{"d",}', 'ü'].map((name) => `${name} ${own}`)]
-      // New lines; lines that are known and free; and again.
-      for (const names of [...groups, ...groups, ...groups]) {
-        const held = await Promise.all(names.map((name) => mine.mutex(name).acquire()))
-        expect(await Promise.all(names.map((name) => theirs.mutex(name).tryAcquire()))).toEqual(names.map(() => null))
-        const seen = new Set<string>()
-        for await (const { name, holders } of mine.list()) if (holders.length === 1) seen.add(name)
-        expect(names.filter((name) => !seen.has(name))).toEqual([])
-        const waiting = names.map((name) => theirs.mutex(name).acquire())
-        expect(await Promise.all(held.map((hold) => hold.release()))).toEqual(names.map(() => true))
-        // One after another, and all in one turn.
-        for (const next of await Promise.all(waiting)) expect(await next.release()).toBe(true)
-        expect(await mine.all(names.map((name) => mine.mutex(name))).using(() => 'done')).toBe('done')
-      }
-      const cell = mine.cell(own)
-      await cell.update(() => 'set')
-      expect((await theirs.cell(own).read())?.value).toBe('set')
-    },
-  )
+  test.each(Object.keys(pools))('%s: alone and together a line is one line; waiters are served', async (key) => {
+    const pool = (pools[key] as Pools[string])()
+    open.push(pool)
+    const [mine, theirs] = [await on(pool.driver), await on(plain())]
+    const own = randomBytes(6).toString('hex')
+    const groups = [[`alone ${own}`], ['a', 'b\\x62', "c'", '{"d",}', 'ü'].map((name) => `${name} ${own}`)]
+    // New lines; lines that are known and free; and again.
+    for (const names of [...groups, ...groups, ...groups]) {
+      const held = await Promise.all(names.map((name) => mine.mutex(name).acquire()))
+      expect(await Promise.all(names.map((name) => theirs.mutex(name).tryAcquire()))).toEqual(names.map(() => null))
+      const seen = new Set<string>()
+      for await (const { name, holders } of mine.list()) if (holders.length === 1) seen.add(name)
+      expect(names.filter((name) => !seen.has(name))).toEqual([])
+      const waiting = names.map((name) => theirs.mutex(name).acquire())
+      expect(await Promise.all(held.map((hold) => hold.release()))).toEqual(names.map(() => true))
+      // One after another, and all in one turn.
+      for (const next of await Promise.all(waiting)) expect(await next.release()).toBe(true)
+      expect(await mine.all(names.map((name) => mine.mutex(name))).using(() => 'done')).toBe('done')
+    }
+    const cell = mine.cell(own)
+    await cell.update(() => 'set')
+    expect((await theirs.cell(own).read())?.value).toBe('set')
+  })
 }

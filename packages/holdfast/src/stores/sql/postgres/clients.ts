@@ -1,6 +1,6 @@
 /** The client objects that a user may give, typed by the members that are called: no package's types are needed. */
 
-/** Values as the server writes them. The user's parsers are for the user's own queries. */
+/** Values as the server writes them: the user's parsers, of a pool or of all `pg`, are for the user's own queries. */
 export const AS_SENT = { getTypeParser: (): ((text: string) => string) => String }
 
 /** The members of a `pg` Pool that we call. */
