@@ -112,7 +112,7 @@ export class Run {
     })
   }
 
-  /** On a busy machine 30 s may pass without a turn: a fault is what does not answer in a process of its own either. */
+  /** On a busy machine 30 s may pass without a turn: a fault is what does not answer in a process of its own. */
   async #judgeHang(input: Buffer): Promise<void> {
     const file = join(this.#folder, 'hung')
     writeFileSync(file, input)
