@@ -1,6 +1,7 @@
 /** One target, fuzzed for a while in a process of its own, which is started again after it had to be stopped. */
 import { fork } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,6 +12,8 @@ import { Present } from './present.ts'
 const HEAP_MB_MAX = 512
 /** One input takes microseconds, or on servers a few seconds at most. */
 const HANG_MS = 30_000
+/** Whoever had no processor for so long answers when asked once more, alone. */
+const ALONE_MS = 120_000
 const LOOK_MS = 1_000
 /** Of what the process said before it ended. */
 const WORDS_MAX = 4_000
@@ -87,13 +90,14 @@ export class Run {
     })
     let last = -1
     let lastAtMs = performance.now()
+    let hung: Buffer | null = null
     const watch = setInterval(() => {
       const { count, input } = present.read()
       if (count !== last) {
         last = count
         lastAtMs = performance.now()
       } else if (count > 0 && performance.now() - lastAtMs > HANG_MS) {
-        this.#fault(`no answer within ${HANG_MS} ms`, input)
+        hung ??= input
         child.kill('SIGKILL')
       }
     }, LOOK_MS)
@@ -103,9 +107,22 @@ export class Run {
         clearInterval(watch)
         const { input } = present.read()
         if (code !== 0 && signal !== 'SIGKILL') this.#fault(`the process ended with ${code ?? signal}: ${words}`, input)
-        resolve()
+        resolve(hung === null ? undefined : this.#judgeHang(hung))
       })
     })
+  }
+
+  /** On a busy machine 30 s may pass without a turn: a fault is what does not answer in a process of its own. */
+  async #judgeHang(input: Buffer): Promise<void> {
+    const file = join(this.#folder, 'hung')
+    writeFileSync(file, input)
+    const main = fileURLToPath(new URL('main.ts', import.meta.url))
+    const child = fork(main, [this.target, '--replay', file], {
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      timeout: ALONE_MS,
+    })
+    const [code] = (await once(child, 'close')) as [number | null]
+    if (code === null) this.#fault(`no answer within ${HANG_MS} ms, nor alone within ${ALONE_MS} ms`, input)
   }
 
   #hear(news: News): void {
