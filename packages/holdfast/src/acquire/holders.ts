@@ -1,6 +1,6 @@
 /** Who holds one lock, as the store shows it. */
 import type { Driver, LineView, PlaceView } from '../contract/driver.ts'
-import { ISSUES_PER_PLACE } from '../hold/credential.ts'
+import { tokenOf } from '../hold/token.ts'
 
 /** The line of this name, with the tokens of the store; null: the line is empty. */
 export async function findLine(driver: Driver, name: string): Promise<LineView | null> {
@@ -17,9 +17,9 @@ export function shownLine(line: LineView): LineView {
 
 function shownPlace(place: PlaceView): PlaceView {
   const { holds } = place
-  const token = place.token * ISSUES_PER_PLACE
+  const token = tokenOf(place.token, 0)
   if (holds === undefined) return { ...place, token }
-  return { ...place, token, holds: holds.map((held) => ({ ...held, token: held.token * ISSUES_PER_PLACE })) }
+  return { ...place, token, holds: holds.map((held) => ({ ...held, token: tokenOf(held.token, 0) })) }
 }
 
 export async function holdersOf(driver: Driver, name: string): Promise<readonly PlaceView[]> {

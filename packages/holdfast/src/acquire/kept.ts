@@ -4,7 +4,7 @@
  */
 import type { Place, Push } from '../contract/driver.ts'
 import { diagnostics } from '../contract/events.ts'
-import { ISSUE_MAX } from '../hold/credential.ts'
+import { ISSUE_MAX } from '../hold/token.ts'
 import type { Cancel } from '../contract/runtime.ts'
 import type { Core } from './core.ts'
 import type { Lease, LeaseListener } from './lease.ts'

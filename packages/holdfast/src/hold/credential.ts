@@ -2,11 +2,6 @@
 import { createHash } from 'node:crypto'
 import type { Mode } from '../acquire/spec.ts'
 
-/** A place can be issued this many times: the tokens of its issues differ in their last ten bits. */
-export const ISSUES_PER_PLACE = 1024n
-/** The number of the last issue of a place. */
-export const ISSUE_MAX = 1023
-
 export interface Credential {
   readonly line: string
   readonly token: bigint

@@ -1,7 +1,7 @@
 /** One issue of a granted place. The handle of its holder and the handles of all re-entries share it. */
 import type { Place, Push } from '../contract/driver.ts'
 import type { Core } from '../acquire/core.ts'
-import { type Credential, ISSUES_PER_PLACE, placeDigest } from './credential.ts'
+import { type Credential, placeDigest } from './credential.ts'
 import { channels, diagnostics, type LossCause, nextRequest } from '../contract/events.ts'
 import { LockLostError, NotHeldError, UsageError } from '../contract/errors.ts'
 import { checkWanted } from '../contract/options.ts'
@@ -12,6 +12,7 @@ import type { HoldState } from './held.ts'
 import type { Lease, LeaseListener } from '../acquire/lease.ts'
 import type { Cancel } from '../contract/runtime.ts'
 import type { Spec } from '../acquire/spec.ts'
+import { tokenOf } from './token.ts'
 import { AliveWatch } from '../acquire/alive-watch.ts'
 import { WantedWatch } from '../acquire/wanted.ts'
 
@@ -159,7 +160,7 @@ export class Hold implements LeaseListener {
   }
 
   get token(): bigint {
-    return this.lease.token * ISSUES_PER_PLACE + BigInt(this.counter)
+    return tokenOf(this.lease.token, this.counter)
   }
 
   /** Made when a guard asks, so that a hold without a guard costs nothing. */

@@ -7,7 +7,7 @@ import { checkName, checkWhole } from '../contract/check.ts'
 import type { Core } from '../acquire/core.ts'
 import { AcquireTimeoutError, CapacityMismatchError, OutcomeUnknownError } from '../contract/errors.ts'
 import type { Held } from '../hold/held.ts'
-import { ISSUES_PER_PLACE } from '../hold/credential.ts'
+import { tokenOf } from '../hold/token.ts'
 import { LineLock } from '../acquire/lock.ts'
 import { type LockSettings, resolveAcquire } from '../contract/options.ts'
 import { CAPACITY_MAX, makeSpec, otherwise } from '../acquire/spec.ts'
@@ -162,7 +162,7 @@ export class StoreBarrier implements Barrier {
     const standing = new Set<string>()
     for await (const line of this.#core.driver.list(this.#stand.name)) {
       if (line.name !== this.#stand.name) continue
-      for (const { token } of [...line.holders, ...line.waiters]) standing.add(String(token * ISSUES_PER_PLACE))
+      for (const { token } of [...line.holders, ...line.waiters]) standing.add(String(tokenOf(token, 0)))
     }
     return state.arrived.filter((token) => standing.has(token))
   }

@@ -1,7 +1,7 @@
 /** Finds circles of waiters across processes, from what everybody can see in the store. */
 import type { Core } from '../acquire/core.ts'
 import { type Entangled, findCircles, findEntangled } from '../hold/circles.ts'
-import { ISSUES_PER_PLACE } from '../hold/credential.ts'
+import { tokenOf } from '../hold/token.ts'
 import type { LineView } from '../contract/driver.ts'
 import { pause } from '../kit/pause.ts'
 
@@ -52,6 +52,6 @@ function party({ line, place }: Entangled): DeadlockParty {
     host,
     pid,
     waitingMs: ageMs,
-    holds: holds.map((held) => ({ line: held.line, token: held.token * ISSUES_PER_PLACE })),
+    holds: holds.map((held) => ({ line: held.line, token: tokenOf(held.token, 0) })),
   }
 }

@@ -3,7 +3,7 @@
  * stands.
  */
 import { UsageError } from '../../contract/errors.ts'
-import { ISSUES_PER_PLACE } from '../../hold/credential.ts'
+import { ISSUES_PER_PLACE } from '../../hold/token.ts'
 import type { Driver } from '../../contract/driver.ts'
 import type { Compare } from '../../clients/etcd/index.ts'
 
