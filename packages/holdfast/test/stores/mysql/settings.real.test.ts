@@ -28,6 +28,11 @@ const SETTINGS = [
   // Each procedure ended its connection.
   'completion_type = 2',
   "sql_mode = 'ANSI_QUOTES,NO_BACKSLASH_ESCAPES,PIPES_AS_CONCAT'",
+  // A number out of range must end a joined statement, not be cut to what fits.
+  "sql_mode = ''",
+  "tx_isolation = 'READ-UNCOMMITTED'",
+  "tx_isolation = 'REPEATABLE-READ'",
+  "tx_isolation = 'SERIALIZABLE'",
   'sql_safe_updates = 1',
   "time_zone = '+05:45'",
 ]
