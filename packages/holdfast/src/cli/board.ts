@@ -3,7 +3,7 @@ import type { LineView } from '../contract/driver.ts'
 import { formatDuration } from './duration.ts'
 import type { LockLook } from './looks.ts'
 import type { Key, Size } from './screen.ts'
-import { clip, printable, table } from './table.ts'
+import { type Column, clip, printable, table } from './table.ts'
 import { heldBy, kind, who } from './view.ts'
 
 /** The column to sort by; its first letter is the key that chooses it. */
@@ -87,7 +87,7 @@ export class Board {
     const lines = this.lines()
     const room = Math.max(0, size.rows - FIXED_ROWS)
     this.#top = Math.max(0, Math.min(this.#top, lines.length - room))
-    const [head = '', ...body] = lineRows(lines.slice(this.#top, this.#top + room))
+    const [head = '', ...body] = lineRows(lines.slice(this.#top, this.#top + room), size.columns)
     const last = this.#top + body.length
     const part = body.length === lines.length ? '' : `  ${this.#top + 1} to ${last} of ${lines.length}`
     const shown = [
@@ -147,34 +147,42 @@ function matches({ name, holders }: LineView, filter: string): boolean {
   return [name, ...holders.map(who)].some((text) => text.toLowerCase().includes(filter))
 }
 
+interface LineColumn extends Column {
+  /** Also on a narrow screen. */
+  readonly isAlways: boolean
+  readonly cell: (line: LineView, holder: string | null) => string
+}
+
+const LINE_COLUMNS: readonly LineColumn[] = [
+  { title: 'WAITERS', align: 'right', isAlways: true, cell: ({ waiters }) => String(waiters.length) },
+  { title: 'LONGEST', align: 'right', isAlways: false, cell: (line) => shownWait(line) },
+  { title: 'HELD', align: 'right', isAlways: false, cell: (line, holder) => shownTime(holder, age(line)) },
+  { title: 'LEASE', align: 'right', isAlways: true, cell: (line, holder) => shownTime(holder, lease(line)) },
+  { title: 'KIND', isAlways: false, cell: ({ capacity }) => kind(capacity) },
+  // A name may be 512 letters long, and must not push its holder off the screen.
+  { title: 'LOCK', isAlways: true, cell: ({ name }) => clip(printable(name), NAME_COLUMNS) },
+  { title: 'HELD BY', isAlways: true, cell: (_, holder) => holder ?? '-' },
+]
+
+/** A screen with fewer columns has room for the most important ones only: a lock's name must stay on it. */
+const NARROW_COLUMNS = 72
+
+const NAME_COLUMNS = 40
+
 /** A heading, and a row for each lock. */
-function lineRows(lines: readonly LineView[]): string[] {
-  const columns = [
-    { title: 'WAITERS', align: 'right' as const },
-    { title: 'LONGEST', align: 'right' as const },
-    { title: 'HELD', align: 'right' as const },
-    { title: 'LEASE', align: 'right' as const },
-    { title: 'KIND' },
-    { title: 'LOCK' },
-    { title: 'HELD BY' },
-  ]
-  const rows = lines.map((line) => {
-    const holder = heldBy(line)
-    return [
-      String(line.waiters.length),
-      line.waiters.length === 0 ? '-' : formatDuration(longestWait(line)),
-      holder === null ? '-' : formatDuration(age(line)),
-      holder === null ? '-' : formatDuration(lease(line)),
-      kind(line.capacity),
-      // A name may be 512 letters long, and must not push its holder off the screen.
-      clip(printable(line.name), NAME_COLUMNS),
-      holder ?? '-',
-    ]
-  })
+function lineRows(lines: readonly LineView[], screenColumns: number): string[] {
+  const columns = LINE_COLUMNS.filter(({ isAlways }) => isAlways || screenColumns >= NARROW_COLUMNS)
+  const rows = lines.map((line) => columns.map(({ cell }) => cell(line, heldBy(line))))
   return table(columns, rows, false).split('\n')
 }
 
-const NAME_COLUMNS = 40
+function shownWait(line: LineView): string {
+  return line.waiters.length === 0 ? '-' : formatDuration(longestWait(line))
+}
+
+function shownTime(holder: string | null, ms: number): string {
+  return holder === null ? '-' : formatDuration(ms)
+}
 
 /** The same lock as one plain line. */
 export function plainLine(line: LineView): string {

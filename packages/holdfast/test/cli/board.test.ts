@@ -46,6 +46,12 @@ describe('the board of top', () => {
     }
   })
 
+  it('shows name and holder on a narrow screen, where times and kinds give way', () => {
+    const rows = boardOf(lock('stock:42', 500, [5])).rows({ columns: 40, rows: 6 }, 0, false)
+    expect(rows[2]).toBe('WAITERS  LEASE  LOCK      HELD BY')
+    expect(rows[3]).toMatch(/^ +1 +1\.0s +stock:42 +web \(h:7\)/)
+  })
+
   it('filters by what is typed, which is no command meanwhile', () => {
     const board = boardOf(lock('queue', 1, []), lock('other', 1, []))
     expect(press(board, '/qu')).toBe(false)

@@ -52,6 +52,8 @@ describe('top in a terminal', () => {
     await window.shows(/evil/)
     window.resize(50, 8)
     await until('it fits', () => window.rows.length === 8 && /^w waiters .*…$/.test(window.rows[7] ?? ''))
+    window.resize(40, 8)
+    await window.shows(/WAITERS +LEASE +LOCK[\s\S]*\bpool\b/)
     window.press('C-z')
     await window.shows(/Stopped/)
     expect(window.isAlternate).toBe(false)
