@@ -31,6 +31,16 @@ export default [
     only: 'a process that is blocked past the time-out of an answer',
   },
   {
+    rule: 'upgrade zookeeper',
+    name: 'zk-mark-of-a-break-is-a-turn',
+    says: 'a writer behind an upgraded reader takes the mark of a break for word that it is its turn',
+    file: 'packages/holdfast/src/stores/zookeeper/handover.ts',
+    find: 'return isWhole(inFront) && inFront.raise === undefined',
+    replace: 'return isWhole(inFront)',
+    test: 'packages/holdfast/test/stores/zookeeper/conformance.real.test.ts',
+    only: 'keeps a writer behind it out until its lease has run out',
+  },
+  {
     rule: 'strangers zookeeper',
     name: 'kazoo-is-not-read',
     says: "in Curator's layout, kazoo's places are not counted",

@@ -312,6 +312,26 @@ export const upgrades: Draft[] = [
       await held.release()
     }
   }),
+  upgradeable('broken while it writes, it keeps a writer behind it out until its lease has run out', async (rig) => {
+    const [a, b, c] = [await rig.holdfast(), await rig.holdfast(), await rig.holdfast()]
+    const line = rig.name()
+    const ttlMs = Math.max(a.traits.ttlMsMin, 2_000)
+    const held = await a.rwLock(line, { ttlMs }).upgrade.acquire()
+    const write = await within('it writes', held.upgrade())
+    let servedAt = 0
+    const next = b
+      .rwLock(line)
+      .write.acquire()
+      .finally(() => (servedAt = performance.now()))
+    await until('a writer stands behind it', async () => (await crowd(lines(a), line)) === 2)
+    // A renewal that is on its way may move the end of the lease, never back.
+    const heldUntil = performance.now() + write.remainingMs
+    assert.equal(await c.break(line), 1)
+    await (await within('the writer is served', next)).release()
+    const earlyMs = Math.ceil(heldUntil - servedAt)
+    assert.ok(earlyMs < 20, `the writer was served ${earlyMs} ms before the broken lease can have run out`)
+    assert.equal(await held.release(), false)
+  }),
   upgradeable('two that upgrade never wait for each other', async (rig) => {
     const clients = [await rig.holdfast(), await rig.holdfast()]
     const line = rig.name()

@@ -63,7 +63,7 @@ describe('the exit code of run', () => {
   })
 
   it.each([
-    [[], /there is no command/],
+    [[], /no command was given/],
     [['rnu'], /did you mean run\?/],
     [['run', 'x', '--tll', '5s', '--', 'true'], /did you mean --ttl\?/],
     [['run', 'x', '--ttl', '5', '--', 'true'], /--ttl must be a time such as .* did you mean 5s\?/],

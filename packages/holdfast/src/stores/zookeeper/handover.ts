@@ -28,6 +28,15 @@ export function isWhole({ weight, capacity }: Pick<Entry, 'weight' | 'capacity'>
   return weight === capacity
 }
 
+/**
+ * Whether a place entered for the whole line. An upgraded reader weighs the whole line, too, but it never tells the next
+ * by a write to its node. Schedule: U reads, and is upgraded; writer W waits right behind U; somebody breaks the line,
+ * which marks U's node; U still writes. If W took that write for its turn, both would act.
+ */
+function enteredWhole(inFront: Named): boolean {
+  return isWhole(inFront) && inFront.raise === undefined
+}
+
 export class Handover {
   readonly #client: ZooKeeperClient
   readonly #tells: boolean
@@ -44,7 +53,7 @@ export class Handover {
     // In a line that is not ours alone a list must show that nobody has come whose name can't be read.
     if (!this.#tells || !isWhole(standing.entry)) return false
     if (type === 'deleted') return standing.behindSingle
-    return type === 'dataChanged' && isWhole(inFront)
+    return type === 'dataChanged' && enteredWhole(inFront)
   }
 
   /** Deletes the node of a place, with word to the next waiter if there may be one. */

@@ -26,6 +26,11 @@ const inFront = (
   capacity,
 })
 
+test('an upgraded reader was marked by a break, to a writer: that is no turn', () => {
+  const raise = { name: 'r', weight: 9, beside: 1, order: 2 }
+  expect(lines.isTurn(standing(9, 9, true), { ...inFront(9, 9), raise }, 'dataChanged')).toBe(false)
+})
+
 test.each([
   ['a holder of the whole line has left', lines, 1, 1, 1, false, 'dataChanged', true],
   ['a writer has left, to a writer', lines, 9, 9, 9, false, 'dataChanged', true],
