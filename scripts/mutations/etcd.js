@@ -38,7 +38,7 @@ export default [
     find: 'readonly bell = null',
     replace: "readonly bell: Buffer = Buffer.from('app/locks/bell')",
     test: 'packages/holdfast/test/stores/etcd/layouts.real.test.ts',
-    only: 'a break leaves nothing behind',
+    only: 'a break leaves nothing that a lock of any name would wait for',
   },
   {
     rule: '18 etcd',

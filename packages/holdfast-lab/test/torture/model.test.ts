@@ -71,6 +71,16 @@ describe('what may happen is explained', () => {
     expect(found(story(11).hold('c2', 12, { token: 2_048, to: 20 }))).toHaveLength(1)
   })
 
+  test('a loss by a break that was over before its process was told of its grant, and no other', () => {
+    const story = (asked: number): Story =>
+      new Story(RW)
+        .hold('c1', 0, { ...WRITER, token: 1_024, to: 5 })
+        .broken(10)
+        .hold('c2', 12, { ...READER, asked, token: 2_048, until: 1_000, lost: 13, to: 14, released: 'fail' })
+    expect(found(story(9))).toEqual([])
+    expect(found(story(11))).toHaveLength(1)
+  })
+
   test('a reader that is told to wait behind one that reads and waits to write', () => {
     const story = new Story(RW)
       .hold('c1', 0, { ...UPGRADEABLE, token: 1_024, to: 50 })

@@ -58,29 +58,31 @@ export function replay(
   breaks: readonly Fault[],
   options: ReplayOptions,
 ): Unexplained | null {
-  return new Replay(standings, options).run(breaks)
+  return new Replay(standings, breaks, options).run()
 }
 
 class Replay {
   readonly #byToken: readonly Standing[]
   readonly #standings: readonly Standing[]
   readonly #options: ReplayOptions
+  readonly #breaks: readonly Fault[]
   #ways: readonly Way[]
   /** How many of `#byToken` have entered. */
   #entered = 0
   #turn = 0
 
-  constructor(standings: readonly Standing[], options: ReplayOptions) {
+  constructor(standings: readonly Standing[], breaks: readonly Fault[], options: ReplayOptions) {
     this.#standings = standings
+    this.#breaks = breaks
     this.#options = options
     this.#ways = [{ line: emptyLine(options.capacity), due: [] }]
     this.#byToken = standings.toSorted((a, b) => ((a.token ?? 0n) < (b.token ?? 0n) ? -1 : 1))
   }
 
-  run(breaks: readonly Fault[]): Unexplained | null {
+  run(): Unexplained | null {
     const steps = [
       ...this.#standings.flatMap((standing) => stepsOf(standing, this.#options.doubts)),
-      ...breaks.flatMap(windowOf),
+      ...this.#breaks.flatMap(windowOf),
     ]
     steps.sort((a, b) => a.at - b.at || KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind))
     for (const step of steps) {
@@ -96,7 +98,10 @@ class Replay {
     const { kind, standing, hold, at } = step
     const { id, weight } = standing
     if (kind === 'grant') return this.#grant(standing, hold, at)
-    if (kind === 'gone') return this.#keep(hold, at, (line) => (stands(line, id) ? STANDS : line))
+    if (kind === 'gone') {
+      const isExplained = this.#wasBrokenUntold(standing)
+      return this.#keep(hold, at, (line) => (stands(line, id) && !isExplained ? STANDS : line))
+    }
     if (kind === 'go') return this.#each((line) => gone(line, id))
     if (kind === 'leave') return this.#each((line) => (standing.isConfirmed ? gone(line, id) : left(line, id)))
     this.#turn += 1
@@ -134,6 +139,14 @@ class Replay {
   #enter({ id, weight }: Standing): null {
     const event = { kind: 'enter', id, weight, ttl: Number.POSITIVE_INFINITY, wait: true } as const
     return this.#each((line) => send(line, event))
+  }
+
+  /**
+   * Schedule: the store grants a place; a break takes effect; then the process is told of the grant, and of the loss.
+   * The replay lets a place enter when that is told, or when a place behind it is, so no break has met it there.
+   */
+  #wasBrokenUntold({ askedAt, grantedBy }: Standing): boolean {
+    return this.#breaks.some((fault) => fault.t <= grantedBy && closeOf(fault) >= askedAt)
   }
 
   #each(change: (line: ModelLine) => ModelLine): null {
@@ -204,9 +217,14 @@ function stepsOf(standing: Standing, doubts: (hold: Hold) => boolean): Step[] {
 }
 
 function windowOf(fault: Fault): Step[] {
-  const to = fault.healed ? fault.from : fault.over
+  const to = closeOf(fault)
   const close: Step[] = to < Number.POSITIVE_INFINITY ? [{ at: to, kind: 'close', fault }] : []
   return [{ at: fault.t, kind: 'open', fault }, ...close]
+}
+
+/** When a break has taken effect by; one that failed may at any time until the store has forgotten it. */
+function closeOf({ healed, from, over }: Fault): Micros {
+  return healed ? from : over
 }
 
 /** Time stands still in the replay: leases end when the history says so. */
