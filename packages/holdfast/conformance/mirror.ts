@@ -3,7 +3,7 @@
  * only rise in the same order; a store may stop counting the weight ahead once its answer is "blocked".
  */
 import { isGranted } from '../src/contract/driver.ts'
-import { emptyLine, type LineEvent, type ModelAnswer, type ModelLine, purge, stepLine } from './model-line.ts'
+import { emptyLine, holders, type LineEvent, type ModelAnswer, type ModelLine, purge, stepLine } from './model-line.ts'
 
 /** What a request asks of a line, as far as the model knows it. */
 export type Asked =
@@ -58,6 +58,14 @@ export class Mirror {
       return answer === real ? null : `${what}: the store says ${say(real)}, the model ${sayModel(answer)}`
     }
     return this.#compare(what, name, asked.entry, answer, real)
+  }
+
+  /** Where the place stands in the model; null: nowhere. */
+  standing({ line: name, id }: Pick<ModelEntry, 'line' | 'id'>): 'holds' | 'waits' | null {
+    const line = this.#lines.get(name)
+    const place = line?.places.find((each) => each.id === id)
+    if (line === undefined || place === undefined) return null
+    return holders(line).includes(place) ? 'holds' : 'waits'
   }
 
   #compare(what: string, name: string, entry: ModelEntry, model: ModelAnswer, real: RealAnswer): string | null {

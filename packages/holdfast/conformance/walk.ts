@@ -1,13 +1,19 @@
-/** A random walk through one line: after each step the store must agree with the model. */
+/**
+ * A random walk through one line: after each step the store must agree with the model. Every contender watches its
+ * place, as callers do, because a store may answer from what a watch has told it.
+ */
 import assert from 'node:assert/strict'
-import { type Driver, type Entry, isGranted, type Place } from '../src/contract/driver.ts'
+import { type Driver, type Entry, isGranted, type Place, type Stop } from '../src/contract/driver.ts'
 import type { Draft } from './case.ts'
 import { type Asked, Mirror } from './mirror.ts'
-import { entry, type Rig } from './rig.ts'
+import { entry, pause, type Rig } from './rig.ts'
 
-const STEPS = 60
+/** One long walk, and short ones: these end in breaks of a crowded line. */
+const STEPS = [60, 8, 8, 12, 12]
+/** How long a break has to reach those who watch. */
+const REACHES_MS = 50
 
-/** A failure shows the seed in its message. With HOLDFAST_WALK_SEED in the environment the walk is the same again. */
+/** A failure shows the seed in its message. With HOLDFAST_WALK_SEED in the environment the walk is the first again. */
 function dice(seed: number): (below: number) => number {
   let state = seed
   return (below) => {
@@ -21,6 +27,9 @@ interface Walker {
   readonly driver: Driver
   readonly at: Entry
   turn: number
+  /** The store has told it that it holds. */
+  isTold: boolean
+  unwatch: Stop | null
 }
 
 class Walk {
@@ -40,14 +49,32 @@ class Walk {
     this.#said.push(`HOLDFAST_WALK_SEED=${seed}, capacity ${capacity}`)
   }
 
-  async step(): Promise<unknown> {
+  async step(): Promise<void> {
+    await this.#act()
+    this.#agreeWithWatches()
+  }
+
+  /** A line that is broken without `now` is its holders' until their leases end: nobody who waits is let in. */
+  async end(): Promise<void> {
+    for (const walker of [...this.#walkers]) if (walker.at.weight === 2) await this.#reweigh(walker)
+    await this.#enter(this.#fresh(), true)
+    await this.#break(false)
+    await this.#enter(this.#fresh(), true)
+    await pause(REACHES_MS)
+    const waiting = this.#walkers.filter(({ at }) => this.#mirror.standing(at) === 'waits')
+    for (const walker of waiting) await this.#touch(walker)
+    this.#agreeWithWatches()
+    for (const { unwatch } of this.#walkers) unwatch?.()
+  }
+
+  #act(): Promise<unknown> {
     const walker = this.#walkers[this.#below(this.#walkers.length)]
     const choice = this.#below(12)
     if (walker === undefined || choice < 3) return this.#enter(this.#fresh(), true)
     if (choice === 3) return this.#enter(this.#fresh(), false)
     if (choice === 4) return this.#again(walker)
     if (choice === 5) return this.#late()
-    if (choice === 6 && this.#below(4) === 0) return this.#break()
+    if (choice === 6 && this.#below(4) === 0) return this.#break(true)
     if (choice === 7 && walker.at.weight === 2) return this.#reweigh(walker)
     return choice < 10 ? this.#touch(walker) : this.#leave(walker)
   }
@@ -56,18 +83,34 @@ class Walk {
     const driver = this.#drivers[this.#below(this.#drivers.length)] as Driver
     // With a capacity of 3: readers, one that may become a writer, and writers.
     const weight = this.#capacity === 1 ? 1 : 1 + this.#below(3)
-    return { driver, at: entry(this.#line, { weight, capacity: this.#capacity }), turn: 0 }
+    const at = entry(this.#line, { weight, capacity: this.#capacity })
+    return { driver, at, turn: 0, isTold: false, unwatch: null }
   }
 
   async #enter(walker: Walker, wait: boolean): Promise<void> {
+    walker.unwatch ??= await this.#watch(walker)
     const place = await walker.driver.enter(walker.at, wait)
     if (place !== null && !this.#walkers.includes(walker)) this.#walkers.push(walker)
     this.#agree({ kind: 'enter', entry: walker.at, wait }, place)
   }
 
+  /** As a caller does that waits: a push is the grant, and any other word is a reason to look in the same turn. */
+  async #watch(walker: Walker): Promise<Stop> {
+    const { driver, at } = walker
+    return driver.watch(this.#line, at.id, (push) => {
+      if (push !== undefined && driver.traits.push === 'answer') walker.isTold ||= push.id === at.id
+      else void this.#look(walker)
+    })
+  }
+
+  async #look(walker: Walker): Promise<void> {
+    const [place = null] = await walker.driver.touch([walker.at])
+    walker.isTold ||= place !== null && isGranted(walker.at, place)
+  }
+
   /** The answer was lost: ask again with the same id. Not for a place that is gone: a store need not remember it. */
   async #again(walker: Walker): Promise<void> {
-    if ((await this.#touch(walker)) === null) this.#walkers.splice(this.#walkers.indexOf(walker), 1)
+    if ((await this.#touch(walker)) === null) this.#forget(walker)
     else await this.#enter(walker, true)
   }
 
@@ -79,8 +122,13 @@ class Walk {
 
   async #leave(walker: Walker): Promise<void> {
     await walker.driver.leave(walker.at)
-    this.#walkers.splice(this.#walkers.indexOf(walker), 1)
+    this.#forget(walker)
     this.#agree({ kind: 'leave', entry: walker.at }, null)
+  }
+
+  #forget(walker: Walker): void {
+    walker.unwatch?.()
+    this.#walkers.splice(this.#walkers.indexOf(walker), 1)
   }
 
   /** The leave overtakes its own enter. */
@@ -104,9 +152,17 @@ class Walk {
     this.#agree({ kind: 'reweigh', entry: asked, turn: walker.turn }, answer)
   }
 
-  async #break(): Promise<void> {
-    await (this.#drivers[0] as Driver).break(this.#line, true)
-    this.#agree({ kind: 'break', line: this.#line, atOnce: true }, null)
+  async #break(atOnce: boolean): Promise<void> {
+    await (this.#drivers[0] as Driver).break(this.#line, atOnce)
+    this.#agree({ kind: 'break', line: this.#line, atOnce }, null)
+  }
+
+  /** Whoever has been told that it holds does so in the model, too: a grant once given stays. */
+  #agreeWithWatches(): void {
+    for (const { at, isTold } of this.#walkers) {
+      const isWrong = isTold && this.#mirror.standing(at) === 'waits'
+      assert.ok(!isWrong, `${at.id.slice(0, 4)} was told that it holds, and waits; ${this.#said.join('; ')}`)
+    }
   }
 
   #agree(asked: Asked, place: Place | null): void {
@@ -125,8 +181,11 @@ async function walk(rig: Rig, capacity: number): Promise<void> {
   if (!fair || (capacity > 1 && !counting)) return
   const given = Number(process.env['HOLDFAST_WALK_SEED'])
   const seed = Number.isSafeInteger(given) && given > 0 ? given : 1 + Math.floor(Math.random() * 2 ** 31)
-  const walking = new Walk(drivers, rig.name(), capacity, seed)
-  for (let i = 0; i < STEPS; i++) await walking.step()
+  for (const [round, steps] of STEPS.entries()) {
+    const walking = new Walk(drivers, rig.name(), capacity, seed + round)
+    for (let i = 0; i < steps; i++) await walking.step()
+    await walking.end()
+  }
 }
 
 export const walks: Draft[] = [1, 3].map((capacity) => ({

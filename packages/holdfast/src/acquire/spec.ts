@@ -86,6 +86,11 @@ function askOf(
   return { mode, weight, capacity, settings, data, shareKey: shares ? JSON.stringify(agreed) : null, core }
 }
 
+/** Whether it reads and may become a writer. */
+export function isUpgradeable({ ask: { mode, weight } }: Spec): boolean {
+  return mode === 'shared' && weight > 1
+}
+
 /**
  * Callers that hold one at a time can share a place. Readers can, too, if all that a reader has begins and ends with
  * its handle.

@@ -71,10 +71,10 @@ export async function extend(core: Core, hold: Hold, ms: number): Promise<void> 
     hold.placed(place)
   } finally {
     // The hold was released or lost meanwhile, under its old id. Under the new id the place may still stand, and nobody
-    // wants that place.
+    // wants that place. But others must be kept out for as long as the hold promised.
     if (isLonger && !isOurs) {
       ;(stop as Stop | null)?.()
-      cleanup.drop({ entry, doubted: true })
+      cleanup.drop({ entry, doubted: true }, hold.keepsOutMs)
     }
   }
 }

@@ -13,7 +13,7 @@ import { insist } from './insist.ts'
 import { Acquisition, giveBack, type Offer } from '../acquire/acquisition.ts'
 import type { Lease } from '../acquire/lease.ts'
 import { type LockSettings, TTL_MS_MAX } from '../contract/options.ts'
-import { CAPACITY_MAX, makeSpec, type Mode, otherwise, type Spec } from '../acquire/spec.ts'
+import { CAPACITY_MAX, isUpgradeable, makeSpec, type Mode, otherwise, type Spec } from '../acquire/spec.ts'
 import { usableMs } from '../contract/validity.ts'
 
 /** A name of 512 bytes may be six times as long in JSON, and base64 adds a third. */
@@ -99,9 +99,16 @@ function goneError(line: string): NotHeldError {
   return new NotHeldError(message, { line })
 }
 
+export function upgradeableError(line: string): UnsupportedError {
+  return new UnsupportedError(`lock ${JSON.stringify(line)}: an upgradeable hold can't be exported`, { line })
+}
+
 /** Refuses a hold that can't be handed on, before anything is given up. */
 export function checkDeed(core: Core, spec: Spec, counter: number): void {
   if (core.driver.rename === undefined) throw unsupported(core, spec.name)
+  // Schedule: its upgrade waits; the upgradeable handle is released; another handle of the same hold exports. The place
+  // is still raised, and nobody would lower it under its new id.
+  if (isUpgradeable(spec)) throw upgradeableError(spec.name)
   if (counter >= ISSUE_MAX) {
     throw new UsageError(
       `lock ${JSON.stringify(spec.name)}: it was exported ${counter} times, the most there can be; release it`,

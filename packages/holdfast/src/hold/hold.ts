@@ -195,6 +195,11 @@ export class Hold implements LeaseListener {
     return minHoldMs === 0 ? 0 : Math.max(0, Math.ceil(this.#grantedAtMs + minHoldMs - this.#core.runtime.now()))
   }
 
+  /** The same, also if it is lost: its holder may be in the middle of something. */
+  get keepsOutMs(): number {
+    return this.loss === null ? this.lingerMs : Math.max(this.lingerMs, this.spec.ask.settings.lockDelayMs)
+  }
+
   get live(): boolean {
     return this.state !== 'lost' && this.#state !== 'ended'
   }
@@ -348,7 +353,7 @@ export class Hold implements LeaseListener {
     // The store may keep the place a little longer than we trust it: leaving it lets the next waiter in at once. But
     // not if the lost holder is to have time to notice, because that holder may be in the middle of something.
     this.lease.unwatch()
-    this.#core.cleanup.drop(this.lease, Math.max(this.lingerMs, this.spec.ask.settings.lockDelayMs))
+    this.#core.cleanup.drop(this.lease, this.keepsOutMs)
     if (channels.lost.hasSubscribers) {
       const { source } = this.#core
       for (const holder of this.#holders()) {

@@ -10,7 +10,7 @@ import { DeadlockError, UsageError } from '../contract/errors.ts'
 import { Handle } from './handle.ts'
 import type { Hold } from './hold.ts'
 import { timedOut } from '../acquire/local-queue.ts'
-import type { Spec } from '../acquire/spec.ts'
+import { isUpgradeable, type Spec } from '../acquire/spec.ts'
 import { type Waiter, WaiterList } from '../acquire/waiter.ts'
 
 /** The innermost context around the caller. Most callers are in none, and look no further. */
@@ -116,6 +116,15 @@ export class Context {
 
 /** The held mode must be at least the wanted mode: a reader that waits to write would wait for itself. */
 export function checkMode(hold: Hold, spec: Spec): void {
+  // A reader's place may be shared by readers of this process, who would hold beside its writer, and two readers may
+  // both ask for this. A writer's next token belongs to the caller that its place is handed on to.
+  if (isUpgradeable(spec) && !isUpgradeable(hold.spec)) {
+    throw new UsageError(
+      `lock ${JSON.stringify(spec.name)}: a read or write lock can't become an upgradeable one; take ` +
+        '`upgrade` first, and read and write inside it',
+      { line: spec.name },
+    )
+  }
   if (hold.spec.ask.mode === 'shared' && spec.ask.mode === 'exclusive') {
     throw new UsageError(
       `lock ${JSON.stringify(spec.name)}: a read lock can't become a write lock; release the read lock first`,

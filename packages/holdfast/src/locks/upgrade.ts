@@ -5,7 +5,8 @@
 import { checkFunction } from '../contract/check.ts'
 import type { Core } from '../acquire/core.ts'
 import type { Credential } from '../hold/credential.ts'
-import { AcquireTimeoutError, LockLostError, NotHeldError, UnsupportedError, UsageError } from '../contract/errors.ts'
+import { AcquireTimeoutError, LockLostError, NotHeldError, UsageError } from '../contract/errors.ts'
+import { upgradeableError } from '../hold/handing-on.ts'
 import type { Handle } from '../hold/handle.ts'
 import type { Held, HoldState } from '../hold/held.ts'
 import { ISSUES_PER_PLACE } from '../hold/token.ts'
@@ -114,8 +115,7 @@ abstract class HeldOver implements Held {
   }
 
   export(): Promise<string> {
-    const message = `lock ${JSON.stringify(this.name)}: an upgradeable hold can't be exported`
-    return Promise.reject(new UnsupportedError(message, { line: this.name }))
+    return Promise.reject(upgradeableError(this.name))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

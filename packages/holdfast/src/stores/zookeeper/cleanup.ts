@@ -6,6 +6,7 @@ import { backoffMs } from '../shared/backoff.ts'
 import type { Layout } from './layout.ts'
 import { readLine } from './line.ts'
 import type { Reweighing } from './reweighing.ts'
+import type { Runtime } from '../../contract/runtime.ts'
 import type { OwnPlace } from './places.ts'
 import type { Handover } from './handover.ts'
 
@@ -18,6 +19,7 @@ export class Cleanup {
   readonly #layout: Layout
   readonly #handover: Handover
   readonly #reweighing: Reweighing
+  readonly #runtime: Pick<Runtime, 'now'>
   readonly #gone: (standing: OwnPlace) => void
   readonly #busy = new Set<OwnPlace>()
 
@@ -27,12 +29,14 @@ export class Cleanup {
     layout: Layout,
     handover: Handover,
     reweighing: Reweighing,
+    runtime: Pick<Runtime, 'now'>,
     gone: (standing: OwnPlace) => void,
   ) {
     this.#client = client
     this.#layout = layout
     this.#handover = handover
     this.#reweighing = reweighing
+    this.#runtime = runtime
     this.#gone = gone
   }
 
@@ -74,14 +78,24 @@ export class Cleanup {
     void this.#insist(standing)
   }
 
+  /** A broken place counts until its lease has run out: the work of its holder may still go on. */
+  async #outlast({ lapsesAt }: OwnPlace): Promise<void> {
+    const leftMs = lapsesAt - this.#runtime.now()
+    if (leftMs > 0) await sleep(leftMs, undefined, { ref: false })
+  }
+
   async #insist(standing: OwnPlace): Promise<void> {
     for (let tries = 0; !ENDED.has(this.#client.state); tries++) {
       try {
+        if (standing.broken) await this.#outlast(standing)
         await this.remove(standing)
         break
       } catch (error) {
+        // Schedule: the delete is lost with the connection; somebody breaks the line, which marks the node; the delete
+        // is sent again. Without another try the node would stand for as long as the session lives.
+        if (isZooKeeperError(error, 'BadVersion')) standing.broken = true
         // A server that refuses once will refuse again. A closed client takes its session along, which kept the node.
-        if (!(error instanceof StoreUnreachableError)) break
+        else if (!(error instanceof StoreUnreachableError)) break
       }
       await sleep(backoffMs(tries, PAUSE, 1), undefined, { ref: false })
     }

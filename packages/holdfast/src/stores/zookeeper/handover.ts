@@ -29,9 +29,9 @@ export function isWhole({ weight, capacity }: Pick<Entry, 'weight' | 'capacity'>
 }
 
 /**
- * Whether a place entered for the whole line. An upgraded reader weighs the whole line, too, but it never tells the next
- * by a write to its node. Schedule: U reads, and is upgraded; writer W waits right behind U; somebody breaks the line,
- * which marks U's node; U still writes. If W took that write for its turn, both would act.
+ * Whether a place entered for the whole line. An upgraded reader weighs the whole line, too, but it never tells the
+ * next by a write to its node. Schedule: U reads, and is upgraded; writer W waits right behind U; somebody breaks the
+ * line, which marks U's node; U still writes. If W took that write for its turn, both would act.
  */
 function enteredWhole(inFront: Named): boolean {
   return isWhole(inFront) && inFront.raise === undefined

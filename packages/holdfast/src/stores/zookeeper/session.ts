@@ -58,7 +58,7 @@ export class PlaceSession {
     this.#around = around
     this.#handover = new Handover(client, around.layout)
     this.#reweighing = new Reweighing(client, around.layout, around.parents)
-    this.#cleanup = new Cleanup(client, around.layout, this.#handover, this.#reweighing, (standing) =>
+    this.#cleanup = new Cleanup(client, around.layout, this.#handover, this.#reweighing, around.runtime, (standing) =>
       this.#end(standing, 'left'),
     )
     this.#heartbeat = new SessionHeartbeat(client, around.runtime)
@@ -173,7 +173,8 @@ export class PlaceSession {
   /** Gives a place up. Rejects if no server could confirm it, and then goes on in the background. */
   async leave(standing: OwnPlace): Promise<void> {
     if (isOver(standing)) return
-    if (standing.broken && standing.state === 'standing') return this.#outlast(standing)
+    // A place that is broken while it is being removed goes by the cleanup, when its lease is over.
+    if (standing.broken && standing.path !== '') return this.#outlast(standing)
     standing.state = 'leaving'
     const wasWatched = standing.ownWatch !== null
     this.#release(standing)

@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { HoldState } from '../../../src/hold/held.ts'
 import { type FaultProxy, faultProxy } from '../../../../holdfast-lab/src/testbed/proxy.ts'
+import { pause } from '../../../conformance/rig.ts'
 import { aborted, placesOf, Rig, until } from './rig.ts'
 
 let rig: Rig
@@ -177,4 +178,32 @@ test('the server restarts: holds survive if their session does, and locks work',
   expect(again.token).toBeGreaterThan(held.token)
   await again.release()
   await held.release()
+})
+
+test('released in an outage and broken meanwhile: it counts until its lease has run out, and no longer', async () => {
+  const [hf, other] = [await rig.holdfast(viaProxy()), await rig.holdfast()]
+  const ttlMs = 6_000
+  // Another lock of that length keeps the session alive, which would keep the places.
+  const beside = await hf.mutex('beside', { ttlMs }).acquire()
+  // Several: two tries to remove a place meet the break in an order that is different each time.
+  const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
+  const permits = await Promise.all(names.map((name) => hf.semaphore(name, 2, { ttlMs }).acquire()))
+  const heldUntil = performance.now() + Math.min(...permits.map(({ remainingMs }) => remainingMs))
+  await proxy.set({ accept: false, toServer: 'drop' })
+  const releasing = permits.map((held) => held.release())
+  await pause(50)
+  proxy.reset()
+  const broken = await Promise.all(names.map((name) => other.break(name)))
+  expect(broken).toEqual(names.map(() => 1))
+  const served = names.map(async (name) => {
+    const both = await other.semaphore(name, 2, { ttlMs }).acquire({ permits: 2, waitMs: 20_000 })
+    const at = performance.now()
+    await both.release()
+    return at
+  })
+  await proxy.heal()
+  await Promise.all(releasing)
+  expect(Math.min(...(await Promise.all(served)))).toBeGreaterThan(heldUntil - 20)
+  expect(beside.state).toBe('held')
+  await beside.release()
 })
