@@ -1,4 +1,7 @@
-/** A place is written anew by its owner, by its heir and by a break, and each of them may come between two steps of another. */
+/**
+ * A place is written anew by its owner, by its heir and by a break, and each of them may come between two steps of
+ * another.
+ */
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { LockLostError, NotHeldError } from '../../../src/contract/errors.ts'
 import type { RequestOp } from '../../../src/clients/etcd/index.ts'
