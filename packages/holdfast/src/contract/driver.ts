@@ -53,6 +53,11 @@ export interface Entry {
   readonly data: string
   /** True: the place lasts until its lease lapses, even if the store sees that its process has died. Default false. */
   readonly outlives?: boolean
+  /**
+   * Only asked of `rename`. True: nobody has claimed the place yet, so nobody may renew it before its next rename.
+   * Default false.
+   */
+  readonly unclaimed?: boolean
 }
 
 /** Where a contender stands, as one answer of the store says. */
@@ -241,8 +246,9 @@ export interface Driver {
   enterAll?(entries: readonly Entry[]): Promise<Place[] | null>
   /**
    * Gives a living place another id, once, and renews it. From then on the old id is dead; the token stays. Whoever
-   * called rename keeps the place from then on, with the `ttlMs`, `data` and `outlives` of the entry. null: the place
-   * has lapsed, was broken, or was handed on to another. Called again with the same `id`, rename gives the same answer.
+   * called rename keeps the place from then on, with the `ttlMs`, `data` and `outlives` of the entry, unless the entry
+   * is `unclaimed`. Only a hold is renamed: its place is granted, and stays so. null: the place has lapsed, was broken,
+   * or was handed on to another. Called again with the same `id`, rename gives the same answer.
    */
   rename?(entry: Entry, id: string): Promise<Place | null>
   /**

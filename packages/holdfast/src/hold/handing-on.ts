@@ -49,7 +49,7 @@ export async function writeDeed(
   const id = core.runtime.randomId()
   const deed = deedOf(core, spec, { id, counter, minHoldMs })
   const place = await insist(core, lease.sinceMonoMs + usableMs(lease.ttlMs), () =>
-    rename(core, { ...lease.entry, outlives: true }, id),
+    rename(core, { ...lease.entry, outlives: true, unclaimed: true }, id),
   )
   if (place === null) {
     throw new LockLostError(`lock ${JSON.stringify(spec.name)} was lost before it could be exported`, {

@@ -172,7 +172,7 @@ export class RemoteDriver implements Driver, WorkerHeartbeat {
   }
 
   #rename(entry: Entry, id: string): Promise<Place | null> {
-    if (entry.outlives !== true) this.#assign(id)
+    if (entry.unclaimed !== true) this.#assign(id)
     const renamed = this.#freed([entry.id], this.#call('rename', [entry, id]), () => true)
     return this.#freed([id], renamed, (place) => place === null)
   }

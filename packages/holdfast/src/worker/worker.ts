@@ -97,7 +97,7 @@ class Desk {
         await this.#watched(id)
         const place = (await driver.rename?.(entry, id)) ?? null
         // An exported place belongs to nobody: it must lapse unless its heir takes it.
-        return entry.outlives === true ? this.#shift(place) : this.#placed({ ...entry, id }, place)
+        return entry.unclaimed === true ? this.#shift(place) : this.#placed({ ...entry, id }, place)
       }
       case 'reweigh': {
         const [entry, turn] = args as [Entry, number]

@@ -122,11 +122,17 @@ export class EtcdDriver implements EtcdStore {
 
   async enterAll(entries: readonly Entry[]): Promise<Place[] | null> {
     for (const entry of entries) this.#check(entry)
-    return entries.some(({ id }) => this.#entering.isDead(id)) ? null : this.#together.enterAll(entries)
+    if (entries.some(({ id }) => this.#entering.isDead(id))) return null
+    const places = await this.#together.enterAll(entries)
+    // After the answer: if nothing were held when the look for lasting holds begins, it would end again.
+    if (places !== null) this.#holdWakeups.begin()
+    return places
   }
 
-  rename(entry: Entry, id: string): Promise<Place | null> {
-    return this.#renaming.rename(entry, id)
+  async rename(entry: Entry, id: string): Promise<Place | null> {
+    const place = await this.#renaming.rename(entry, id)
+    if (place !== null) this.#holdWakeups.begin()
+    return place
   }
 
   reweigh(entry: Entry, turn: number): Promise<Place | null> {

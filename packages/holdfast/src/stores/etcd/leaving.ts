@@ -39,17 +39,15 @@ export async function outlastPlace(
   { entry, slot: { key } }: OwnPlace,
   afterMs: number,
 ): Promise<void> {
-  const { kv, raise } = await see(client, keys, entry, key)
-  await outlast(client, keys, entry, kv, raise, afterMs)
+  await outlast(client, keys, entry, key, afterMs)
 }
 
 /** Leaves a place of which this process knows only the id. */
 export async function leaveById(client: EtcdClient, keys: Keys, entry: Entry, afterMs: number): Promise<void> {
   const [found] = await findPlaces(client, keys, [entry])
   if (found === undefined) return
-  if (afterMs === 0) return removeOwn(client, keys, entry, found.kv.key)
-  const { kv, raise } = await see(client, keys, entry, found.kv.key)
-  await outlast(client, keys, entry, kv, raise, afterMs)
+  if (afterMs === 0) await removeOwn(client, keys, entry, found.kv.key)
+  else await outlast(client, keys, entry, found.kv.key, afterMs)
 }
 
 /** What goes together with a place. */
@@ -104,23 +102,25 @@ async function removeOwn(client: EtcdClient, keys: Keys, entry: Entry, key: Uint
 /**
  * Lets a place stand for `afterMs` more. As with a broken place, nobody renews it and nobody owns it: if its owner left
  * it a second time, it would go early. Does nothing if the place is gone, was broken, or belongs to another.
+ *
+ * Each further turn means that somebody else has written the place. Schedule: an upgrade of this hold is on its way; the
+ * hold is released, and this reads the place; the upgrade writes it. If this took that for "gone", the place would stay
+ * on the lease that other holds keep alive, and its line would stand still for as long as they live.
  */
-async function outlast(
-  client: EtcdClient,
-  keys: Keys,
-  entry: Entry,
-  kv: KeyValue | undefined,
-  raise: Raise | null,
-  afterMs: number,
-): Promise<void> {
-  if (kv === undefined) return
-  const place = readPlaceValue(kv.value)
-  if (place.id !== entry.id || place.broken) return
-  const { key, modRevision } = kv
-  const { id: lease } = await client.lease.grant({ ttlS: Math.ceil(afterMs / 1_000) })
-  const { succeeded } = await client.txn({
-    compare: [{ target: 'mod', result: '=', key, modRevision }],
-    success: move(keys, entry.line, { key, value: brokenValue({ ...place, id: '' }), lease }, raise, null),
-  })
-  if (!succeeded) await client.lease.revoke(lease)
+async function outlast(client: EtcdClient, keys: Keys, entry: Entry, key: Uint8Array, afterMs: number): Promise<void> {
+  for (let lease: bigint | null = null; ; ) {
+    const { kv, raise } = await see(client, keys, entry, key)
+    const place = kv === undefined ? null : readPlaceValue(kv.value)
+    if (kv === undefined || place?.id !== entry.id || place.broken) {
+      if (lease !== null) await client.lease.revoke(lease)
+      return
+    }
+    lease ??= (await client.lease.grant({ ttlS: Math.ceil(afterMs / 1_000) })).id
+    const value = brokenValue({ ...place, id: '' })
+    const { succeeded } = await client.txn({
+      compare: [{ target: 'mod', result: '=', key, modRevision: kv.modRevision }],
+      success: move(keys, entry.line, { key, value, lease }, raise, null),
+    })
+    if (succeeded) return
+  }
 }

@@ -21,7 +21,7 @@ export function placeValue({ id, ttlMs, data }: Pick<Entry, 'id' | 'ttlMs' | 'da
   return Buffer.from(`{"id":"${id}","ttlMs":${ttlMs},"at":${at},"data":${data}}`)
 }
 
-export function reweighedValue({ id, ttlMs, at, data }: PlaceValue, turn: number): Buffer {
+export function reweighedValue({ id, ttlMs, at, data }: Omit<PlaceValue, 'turn' | 'broken'>, turn: number): Buffer {
   return Buffer.from(`{"id":"${id}","ttlMs":${ttlMs},"at":${at},"turn":${turn},"data":${data}}`)
 }
 

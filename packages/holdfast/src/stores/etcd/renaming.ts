@@ -9,7 +9,7 @@ import type { Keys } from './keys.ts'
 import type { Lease } from './lease.ts'
 import { isLeaseGone, type Leases, mayHaveApplied } from './leases.ts'
 import { move } from './leaving.ts'
-import { placeValue } from './place-value.ts'
+import { reweighedValue } from './place-value.ts'
 import { readRaise } from './raise.ts'
 import type { OwnPlace, OwnPlaces } from './places.ts'
 import type { Touching } from './touching.ts'
@@ -35,9 +35,13 @@ export class Renaming {
     const { ownPlaces, leases, touching } = this.#parts
     const heir = { ...entry, id }
     if ((ownPlaces.get(id)?.token ?? 0n) === 0n && !(await this.#handOver(entry, heir))) return null
+    // Only a hold is renamed. The heir must know that: while a raise has made its first step only, a place that does not
+    // know of its own grant counts the new weight, and a reader would be refused what it holds.
+    const known = await touching.known(heir)
+    if (known !== null) known.granted = true
     const [place] = await touching.touch([heir])
-    if (entry.outlives === true) {
-      // The place belongs to nobody yet: if nobody comes for it, nobody here may renew it.
+    if (entry.unclaimed === true) {
+      // If nobody comes for the place, nobody here may renew it.
       const standing = ownPlaces.remove(id)
       if (standing !== undefined) leases.release(standing)
     }
@@ -51,9 +55,9 @@ export class Renaming {
       const [done, old] = await findPlaces(client, keys, [heir, entry])
       if (done !== undefined) return true
       if (old === undefined || old.value.broken || old.kv.lease === 0n) return false
-      // A renewed lease or a new one: the new owner counts its time from now. A place that must outlive its giver can't
-      // be on a lease that the giver renews for other places, and revokes in the end.
-      lease ??= heir.outlives === true ? await leases.apart(heir.ttlMs) : await leases.fresh(heir.ttlMs)
+      // A renewed lease or a new one: the new owner counts its time from now. A place that nobody has claimed can't be on
+      // a lease that its giver renews for other places, and revokes in the end.
+      lease ??= heir.unclaimed === true ? await leases.apart(heir.ttlMs) : await leases.fresh(heir.ttlMs)
       // Before the request: if it gets no answer, a lease without places would be revoked, and this place with it.
       const standing = ownPlaces.meet(heir, old.kv.key, lease)
       try {
@@ -77,12 +81,21 @@ export class Renaming {
   async #put({ kv, value }: FoundPlace, entry: Entry, heir: OwnPlace): Promise<boolean> {
     const { client, keys, leases, ownPlaces, wakeups } = this.#parts
     const { key, createRevision, modRevision } = kv
-    const place = { key, value: placeValue(heir.entry, value.at), lease: heir.lease.id }
-    const raise = entry.capacity === 1 ? null : readRaise((await client.range({ key: keys.raised(entry.line) })).kvs[0])
+    // With its turn. Schedule: an upgrade is made, and waits for readers; the hold gets another id; the upgrade is asked
+    // for again. If the turn were lost, it would be made a second time, and readers that came after it would be let in.
+    const renamed = reweighedValue({ ...heir.entry, at: value.at }, value.turn)
+    const place = { key, value: renamed, lease: heir.lease.id }
+    const mark = entry.capacity === 1 ? null : readRaise((await client.range({ key: keys.raised(entry.line) })).kvs[0])
+    const raise = mark?.token === createRevision ? mark : null
+    // The mark is written anew, too, and its revision says who came before it. So what follows from the old revision is
+    // written down before that is lost: else readers that came after the mark would be let in.
+    const { start, end } = keys.line(entry.line)
+    const isOpen = raise !== null && raise.beside === null
+    const kvs = isOpen ? (await client.range({ key: start, rangeEnd: end, keysOnly: true })).kvs : null
     const { succeeded, header } = await client.txn({
       // Each change of the weight writes the place anew, so what was read after that has not changed since.
       compare: [{ target: 'mod', result: '=', key, modRevision }],
-      success: move(keys, entry.line, place, raise?.token === createRevision ? raise : null, null),
+      success: move(keys, entry.line, place, raise, kvs),
     })
     if (!succeeded) return false
     const before = ownPlaces.remove(entry.id)

@@ -119,6 +119,36 @@ describe.skipIf(skipped('etcd'))('a place that gets heavier', () => {
     expect(await raisedKeys()).toBe(0)
   })
 
+  test('between the steps a reader is handed on, and its heir holds', async () => {
+    const [a, b, c, d] = [await store(), await store(), await store(), await store()]
+    const line = 'half-raised-heir'
+    const [light, reader, heir] = [entry(line, HALF), entry(line, 1), entry(line, 1)]
+    await a.enter(light, true)
+    await b.enter(reader, true)
+    await markOnly(line, light)
+    expect(isGranted(heir, (await c.rename?.(reader, heir.id)) as Place)).toBe(true)
+    // The same if the answer was lost, and another thread asks again.
+    expect(isGranted(heir, (await d.rename?.(reader, heir.id)) as Place)).toBe(true)
+    await c.leave(heir)
+    await a.leave(light)
+  })
+
+  test('between the steps it gets another id, and readers that came after the first step still wait', async () => {
+    const [a, b] = [await store(), await store()]
+    const line = 'half-raised-renamed'
+    const [light, late] = [entry(line, HALF), entry(line, 1)]
+    await a.enter(light, true)
+    await markOnly(line, light)
+    expect(isGranted(late, (await b.enter(late, true)) as Place)).toBe(false)
+    const renamed = { ...light, id: entry(line, 1).id }
+    expect(await a.rename?.(light, renamed.id)).not.toBeNull()
+    expect((await a.reweigh?.({ ...renamed, weight: CAPACITY }, 1))?.ahead).toBe(0)
+    expect(isGranted(late, await touched(b, late))).toBe(false)
+    await a.leave(renamed)
+    expect(isGranted(late, await touched(b, late))).toBe(true)
+    await b.leave(late)
+  })
+
   test('who waits behind it is woken when it gets lighter', async () => {
     const [a, b] = [await open(url), await open(url)]
     const held = await a.rwLock('lighter', RARE).upgrade.acquire()
