@@ -172,17 +172,16 @@ describe.skipIf(skipped('etcd'))('a place that is written anew', () => {
     const upgrading = held.upgrade({ waitMs: 20_000 })
     await expect.poll(async () => (await c.rwLock('extended', RARE).read.tryAcquire()) === null).toBe(true)
     let isServed = false
-    const late = c.rwLock('extended', RARE).read.acquire()
-    const served = late.then(() => {
-      isServed = true
-    })
+    const served = c
+      .rwLock('extended', RARE)
+      .read.acquire()
+      .finally(() => (isServed = true))
     await held.extend(60_000)
     await reader.release()
     const write = await upgrading
     expect(isServed).toBe(false)
     await write.release()
-    await served
-    await (await late).release()
+    await (await served).release()
     await held.release()
   })
 })
