@@ -103,9 +103,9 @@ async function removeOwn(client: EtcdClient, keys: Keys, entry: Entry, key: Uint
  * Lets a place stand for `afterMs` more. As with a broken place, nobody renews it and nobody owns it: if its owner left
  * it a second time, it would go early. Does nothing if the place is gone, was broken, or belongs to another.
  *
- * Each further turn means that somebody else has written the place. Schedule: an upgrade of this hold is on its way; the
- * hold is released, and this reads the place; the upgrade writes it. If this took that for "gone", the place would stay
- * on the lease that other holds keep alive, and its line would stand still for as long as they live.
+ * Each further turn means that somebody else has written the place. Schedule: an upgrade of this hold is on its way;
+ * the hold is released, and this reads the place; the upgrade writes it. If this took that for "gone", the place would
+ * stay on the lease that other holds keep alive, and its line would stand still for as long as they live.
  */
 async function outlast(client: EtcdClient, keys: Keys, entry: Entry, key: Uint8Array, afterMs: number): Promise<void> {
   for (let lease: bigint | null = null; ; ) {

@@ -35,8 +35,8 @@ export class Renaming {
     const { ownPlaces, leases, touching } = this.#parts
     const heir = { ...entry, id }
     if ((ownPlaces.get(id)?.token ?? 0n) === 0n && !(await this.#handOver(entry, heir))) return null
-    // Only a hold is renamed. The heir must know that: while a raise has made its first step only, a place that does not
-    // know of its own grant counts the new weight, and a reader would be refused what it holds.
+    // Only a hold is renamed. The heir must know that: while a raise has made its first step only, a place that does
+    // not know of its own grant counts the new weight, and a reader would be refused what it holds.
     const known = await touching.known(heir)
     if (known !== null) known.granted = true
     const [place] = await touching.touch([heir])
@@ -55,8 +55,8 @@ export class Renaming {
       const [done, old] = await findPlaces(client, keys, [heir, entry])
       if (done !== undefined) return true
       if (old === undefined || old.value.broken || old.kv.lease === 0n) return false
-      // A renewed lease or a new one: the new owner counts its time from now. A place that nobody has claimed can't be on
-      // a lease that its giver renews for other places, and revokes in the end.
+      // A renewed lease or a new one: the new owner counts its time from now. A place that nobody has claimed can't be
+      // on a lease that its giver renews for other places, and revokes in the end.
       lease ??= heir.unclaimed === true ? await leases.apart(heir.ttlMs) : await leases.fresh(heir.ttlMs)
       // Before the request: if it gets no answer, a lease without places would be revoked, and this place with it.
       const standing = ownPlaces.meet(heir, old.kv.key, lease)
@@ -81,8 +81,8 @@ export class Renaming {
   async #put({ kv, value }: FoundPlace, entry: Entry, heir: OwnPlace): Promise<boolean> {
     const { client, keys, leases, ownPlaces, wakeups } = this.#parts
     const { key, createRevision, modRevision } = kv
-    // With its turn. Schedule: an upgrade is made, and waits for readers; the hold gets another id; the upgrade is asked
-    // for again. If the turn were lost, it would be made a second time, and readers that came after it would be let in.
+    // With its turn. Schedule: an upgrade is made, and waits for readers; the hold gets another id; the upgrade is
+    // asked for again. If the turn were lost, it would be made a second time, and let in readers that came after it.
     const renamed = reweighedValue({ ...heir.entry, at: value.at }, value.turn)
     const place = { key, value: renamed, lease: heir.lease.id }
     const mark = entry.capacity === 1 ? null : readRaise((await client.range({ key: keys.raised(entry.line) })).kvs[0])
