@@ -53,8 +53,8 @@ export async function breakKey(client: EtcdClient, name: string, key: Buffer, no
 
 /**
  * Takes a place, whatever its revision is by now. False: it is gone. Each further turn means that somebody else has
- * written the place. Schedule: the line is read; the holder upgrades, or exports its hold; now the place is not as it
- * was read. If this took that for "gone", nobody would be broken, and the caller would hear of no holder.
+ * written the place. Schedule: the line is read; the holder upgrades, or exports its hold; the place is not as it was
+ * read. If this took that for "gone", nobody would be broken, and whoever asked for the break would hear of no holder.
  */
 async function take(
   { createRevision }: KeyValue,

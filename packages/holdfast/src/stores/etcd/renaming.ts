@@ -35,7 +35,7 @@ export class Renaming {
     const { ownPlaces, leases, touching } = this.#parts
     const heir = { ...entry, id }
     if ((ownPlaces.get(id)?.token ?? 0n) === 0n && !(await this.#handOver(entry, heir))) return null
-    // Only a hold is renamed, and the heir must know that. While a raise has made its first step only, a place that does
+    // Only a hold is renamed. The heir must know that: while a raise has made its first step only, a place that does
     // not know of its own grant counts the new weight, and a reader would be refused what it holds.
     const known = await touching.known(heir)
     if (known !== null) known.granted = true
@@ -82,7 +82,7 @@ export class Renaming {
     const { client, keys, leases, ownPlaces, wakeups } = this.#parts
     const { key, createRevision, modRevision } = kv
     // With its turn. Schedule: an upgrade is made, and waits for readers; the hold gets another id; the upgrade is
-    // asked for again. Without the turn it would be made a second time, and readers that came after it would be let in.
+    // asked for again. If the turn were lost, it would be made a second time, and let in readers that came after it.
     const renamed = reweighedValue({ ...heir.entry, at: value.at }, value.turn)
     const place = { key, value: renamed, lease: heir.lease.id }
     const mark = entry.capacity === 1 ? null : readRaise((await client.range({ key: keys.raised(entry.line) })).kvs[0])

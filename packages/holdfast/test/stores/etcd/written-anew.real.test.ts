@@ -223,11 +223,11 @@ describe.skipIf(skipped('etcd'))('a hold with lockDelayMs that got another id', 
     expect(await lossOf(held)).toBeInstanceOf(LockLostError)
   })
 
-  test('adopted where a worker renews, it is renewed', async () => {
+  test('adopted where a worker renews, it is renewed while its own thread is blocked', async () => {
     const [a, b] = [await open(url), await open(url, { heartbeat: 'worker' })]
     const settings = { ttlMs: 2_000, lockDelayMs: 1_000 }
     const held = await b.adopt(await (await a.mutex('delayed-worker', settings).acquire()).export())
-    await new Promise((resolve) => setTimeout(resolve, 5_000))
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5_000)
     held.assertHeld()
     expect(await held.release()).toBe(true)
   })
