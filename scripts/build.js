@@ -2,14 +2,21 @@
  * Embeds the scripts of the stores, compiles holdfast into build and bundles that into dist, compiles holdfast-lab and
  * holdfast-console into dist.
  */
-import { copyFileSync, rmSync } from 'node:fs'
+import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { stampBuild } from './built.js'
 import { runSteps } from './run.js'
+
+// A package has neither the images nor the translation nor the commands of the repository.
+const readme = readFileSync('README.md', 'utf8')
+  .replace(/English · .*\n\n/, '')
+  .replace(/<picture>.*?<\/picture>\n\n/s, '')
+  .replace(/From a clone.*?\n\n( {4}.*\n)+\n/, '')
 
 for (const name of ['holdfast', 'holdfast-nest', 'holdfast-lab', 'holdfast-console']) {
   rmSync(`packages/${name}/dist`, { recursive: true, force: true })
   // The packages carry both files; the repository has each of them once.
-  for (const file of ['README.md', 'LICENSE']) copyFileSync(file, `packages/${name}/${file}`)
+  writeFileSync(`packages/${name}/README.md`, readme)
+  copyFileSync('LICENSE', `packages/${name}/LICENSE`)
 }
 rmSync('packages/holdfast/build', { recursive: true, force: true })
 runSteps([

@@ -106,7 +106,7 @@ export default [
     file: 'packages/holdfast/src/hold/reentry.ts',
     find: 'if (isUpgradeable(spec) && !isUpgradeable(hold.spec)) {',
     replace: 'if (isUpgradeable(spec) && hold.spec.ask.capacity === 0) {',
-    test: 'packages/holdfast/test/stores/memory/conformance.test.ts',
+    test: 'packages/holdfast/test/locks/upgrade.test.ts',
     only: 'a read lock or a write lock becomes no upgradeable one',
   },
   {
@@ -114,9 +114,9 @@ export default [
     name: 'upgradeable-is-exported',
     says: 'another handle of an upgradeable hold exports it while it may be raised',
     file: 'packages/holdfast/src/hold/handing-on.ts',
-    find: 'if (isUpgradeable(spec)) throw upgradeableError(spec.name)',
-    replace: 'if (isUpgradeable(spec) && counter < 0) throw upgradeableError(spec.name)',
-    test: 'packages/holdfast/test/stores/memory/conformance.test.ts',
+    find: 'if (isUpgradeable(spec)) {\n    const line',
+    replace: 'if (isUpgradeable(spec) && counter < 0) {\n    const line',
+    test: 'packages/holdfast/test/locks/upgrade.test.ts',
     only: 'an upgradeable hold is exported by none of its handles',
   },
   {
@@ -126,7 +126,6 @@ export default [
     file: 'packages/holdfast/src/hold/extension.ts',
     find: 'cleanup.drop({ entry, doubted: true }, hold.keepsOutMs)',
     replace: 'cleanup.drop({ entry, doubted: true })',
-    test: 'packages/holdfast/test/stores/memory/conformance.test.ts',
-    only: 'a release that meets an extension',
+    test: 'packages/holdfast/test/hold/extension.test.ts',
   },
 ]

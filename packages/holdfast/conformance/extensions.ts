@@ -101,38 +101,6 @@ export const extensions: Draft[] = [
     },
   },
   {
-    law: 'min-hold',
-    name: 'a release that meets an extension keeps others away for as long as any other',
-    async run(rig) {
-      const [other, driver] = [await rig.holdfast(), await rig.driver()]
-      if (driver.rename === undefined || !driver.traits.lingers) return
-      // The extension gives the place another id. So the release may find nothing under the old id.
-      for (const side of ['before', 'after'] as const) {
-        const line = rig.name()
-        let release = (): Promise<unknown> => Promise.resolve()
-        let releasing: Promise<unknown> = Promise.resolve()
-        const meet = (_call: number, method: Method): void => {
-          if (method === 'rename') releasing = release()
-        }
-        const hf = await rig.holdfast({}, (inner) => new FaultyDriver(inner, { [side]: meet }))
-        const minHoldMs = 1_000
-        const held = await hf.mutex(line, { ttlMs: LONG_TTL_MS, minHoldMs, renew: false }).acquire()
-        const from = performance.now()
-        release = () => held.release()
-        await held.extend(2 * LONG_TTL_MS).catch(() => undefined)
-        await releasing
-        const next = await within('the next is served', other.mutex(line).acquire())
-        // The grant was a little before `from`.
-        const heldMs = Math.ceil(performance.now() - from)
-        assert.ok(
-          heldMs >= minHoldMs - 100,
-          `${side} the extension it was released, and the next served in ${heldMs} ms`,
-        )
-        await next.release()
-      }
-    },
-  },
-  {
     law: 'life',
     name: 'what renews itself, or what is no time, is not extended',
     async run(rig) {

@@ -1,6 +1,6 @@
 /** Re-entry by async context and by owner: nested yes, side by side one after the other, afterwards not at all. */
 import assert from 'node:assert/strict'
-import { AcquireTimeoutError, UnsupportedError, UsageError } from '../src/contract/errors.ts'
+import { AcquireTimeoutError, UsageError } from '../src/contract/errors.ts'
 import type { Draft } from './case.ts'
 import { crowd, pause, within } from './rig.ts'
 
@@ -149,42 +149,6 @@ export const reentry: Draft[] = [
       if (!hf.traits.counting) return
       const semaphore = hf.semaphore(rig.name(), 1)
       await semaphore.using(async () => assert.equal(await semaphore.tryAcquire(), null))
-    },
-  },
-  {
-    law: 'reentry',
-    name: 'a read lock or a write lock becomes no upgradeable one: readers of its place would hold beside its writer',
-    async run(rig) {
-      const hf = await rig.holdfast()
-      if (!hf.traits.fair || !hf.traits.counting) return
-      const lock = hf.rwLock(rig.name())
-      const beside = await lock.read.acquire()
-      await lock.read.using(() => assert.rejects(lock.upgrade.acquire(), UsageError))
-      beside.assertHeld()
-      await beside.release()
-      await lock.write.using(() => assert.rejects(lock.upgrade.tryAcquire(), UsageError))
-      const owner = Symbol('reader')
-      const held = await lock.read.acquire({ owner })
-      await assert.rejects(lock.upgrade.acquire({ owner }), UsageError)
-      await held.release()
-      // The other way round is what it is for.
-      await lock.upgrade.using(() => lock.read.using(() => lock.upgrade.using((inner) => inner.assertHeld())))
-    },
-  },
-  {
-    law: 'reentry',
-    name: 'an upgradeable hold is exported by none of its handles',
-    async run(rig) {
-      const hf = await rig.holdfast()
-      if (!hf.traits.fair || !hf.traits.counting) return
-      const lock = hf.rwLock(rig.name())
-      const owner = Symbol('reader')
-      const held = await lock.upgrade.acquire({ owner })
-      const other = await lock.read.acquire({ owner })
-      await held.release()
-      await assert.rejects(other.export(), UnsupportedError)
-      other.assertHeld()
-      assert.equal(await other.release(), true)
     },
   },
 ]

@@ -99,16 +99,15 @@ function goneError(line: string): NotHeldError {
   return new NotHeldError(message, { line })
 }
 
-export function upgradeableError(line: string): UnsupportedError {
-  return new UnsupportedError(`lock ${JSON.stringify(line)}: an upgradeable hold can't be exported`, { line })
-}
-
 /** Refuses a hold that can't be handed on, before anything is given up. */
 export function checkDeed(core: Core, spec: Spec, counter: number): void {
   if (core.driver.rename === undefined) throw unsupported(core, spec.name)
   // Schedule: its upgrade waits; the upgradeable handle is released; another handle of the same hold exports. The place
   // is still raised, and nobody would lower it under its new id.
-  if (isUpgradeable(spec)) throw upgradeableError(spec.name)
+  if (isUpgradeable(spec)) {
+    const line = spec.name
+    throw new UnsupportedError(`lock ${JSON.stringify(line)}: an upgradeable hold can't be exported`, { line })
+  }
   if (counter >= ISSUE_MAX) {
     throw new UsageError(
       `lock ${JSON.stringify(spec.name)}: it was exported ${counter} times, the most there can be; release it`,

@@ -120,8 +120,7 @@ export function checkMode(hold: Hold, spec: Spec): void {
   // both ask for this. A writer's next token belongs to the caller that its place is handed on to.
   if (isUpgradeable(spec) && !isUpgradeable(hold.spec)) {
     throw new UsageError(
-      `lock ${JSON.stringify(spec.name)}: a read or write lock can't become an upgradeable one; take ` +
-        '`upgrade` first, and read and write inside it',
+      `lock ${JSON.stringify(spec.name)}: a read or write lock can't become upgradeable; take upgrade first`,
       { line: spec.name },
     )
   }

@@ -6,7 +6,6 @@ import { checkFunction } from '../contract/check.ts'
 import type { Core } from '../acquire/core.ts'
 import type { Credential } from '../hold/credential.ts'
 import { AcquireTimeoutError, LockLostError, NotHeldError, UsageError } from '../contract/errors.ts'
-import { upgradeableError } from '../hold/handing-on.ts'
 import type { Handle } from '../hold/handle.ts'
 import type { Held, HoldState } from '../hold/held.ts'
 import { ISSUES_PER_PLACE } from '../hold/token.ts'
@@ -115,7 +114,7 @@ abstract class HeldOver implements Held {
   }
 
   export(): Promise<string> {
-    return Promise.reject(upgradeableError(this.name))
+    return this.reader.export()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,6 +1,14 @@
 import { expect, test } from 'vitest'
 import { memory } from '../../src/stores/memory/index.ts'
-import { type Held, type Holdfast, holdfast, LockLostError, NotHeldError, UsageError } from '../../src/index.ts'
+import {
+  type Held,
+  type Holdfast,
+  holdfast,
+  LockLostError,
+  NotHeldError,
+  UnsupportedError,
+  UsageError,
+} from '../../src/index.ts'
 
 /** How many stand in the line, holders and waiters. */
 async function crowd(hf: Holdfast, name: string): Promise<number> {
@@ -87,4 +95,33 @@ test('a handle that was entered again, and let go while it became a write lock, 
     expect(reader, 'readers are let in beside it').not.toBe(null)
     await reader?.release()
   })
+})
+
+// Readers of the same place would hold beside its writer.
+test('a read lock or a write lock becomes no upgradeable one', async () => {
+  await using hf = await holdfast(memory())
+  const lock = hf.rwLock('plan')
+  const beside = await lock.read.acquire()
+  await lock.read.using(() => expect(lock.upgrade.acquire()).rejects.toThrow(UsageError))
+  beside.assertHeld()
+  await beside.release()
+  await lock.write.using(() => expect(lock.upgrade.tryAcquire()).rejects.toThrow(UsageError))
+  const owner = Symbol('reader')
+  const held = await lock.read.acquire({ owner })
+  await expect(lock.upgrade.acquire({ owner })).rejects.toThrow(UsageError)
+  await held.release()
+  // The other way round is what it is for.
+  await lock.upgrade.using(() => lock.read.using(() => lock.upgrade.using((inner) => inner.assertHeld())))
+})
+
+test('an upgradeable hold is exported by none of its handles', async () => {
+  await using hf = await holdfast(memory())
+  const lock = hf.rwLock('plan')
+  const owner = Symbol('reader')
+  const held = await lock.upgrade.acquire({ owner })
+  const other = await lock.read.acquire({ owner })
+  await held.release()
+  await expect(other.export()).rejects.toThrow(UnsupportedError)
+  other.assertHeld()
+  expect(await other.release()).toBe(true)
 })
