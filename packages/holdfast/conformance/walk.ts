@@ -8,12 +8,12 @@ import type { Draft } from './case.ts'
 import { type Asked, Mirror } from './mirror.ts'
 import { entry, pause, type Rig } from './rig.ts'
 
-/** One long walk, and short ones: these end in breaks of a crowded line. */
-const STEPS = [60, 8, 8, 12, 12]
+/** One long walk, and short ones, which end in breaks of a line with few places. */
+const STEPS = [60, 12, 8, 3, 3, 2, 2, 2]
 /** How long a break has to reach those who watch. */
 const REACHES_MS = 50
 
-/** A failure shows the seed in its message. With HOLDFAST_WALK_SEED in the environment the walk is the first again. */
+/** A failure shows the seed in its message. With HOLDFAST_WALK_SEED in the environment it is walked again. */
 function dice(seed: number): (below: number) => number {
   let state = seed
   return (below) => {
@@ -180,9 +180,10 @@ async function walk(rig: Rig, capacity: number): Promise<void> {
   const drivers = first.name === 'redlock' ? [first] : [first, await rig.driver(), await rig.driver()]
   if (!fair || (capacity > 1 && !counting)) return
   const given = Number(process.env['HOLDFAST_WALK_SEED'])
-  const seed = Number.isSafeInteger(given) && given > 0 ? given : 1 + Math.floor(Math.random() * 2 ** 31)
+  const isGiven = Number.isSafeInteger(given) && given > 0
+  const seed = isGiven ? given : 1 + Math.floor(Math.random() * 2 ** 31)
   for (const [round, steps] of STEPS.entries()) {
-    const walking = new Walk(drivers, rig.name(), capacity, seed + round)
+    const walking = new Walk(drivers, rig.name(), capacity, isGiven ? seed : seed + round)
     for (let i = 0; i < steps; i++) await walking.step()
     await walking.end()
   }
