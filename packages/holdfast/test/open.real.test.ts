@@ -124,6 +124,8 @@ test.each<[string, () => Promise<Given>]>([
     'a pg Pool',
     async () => {
       const client = new Pool({ connectionString: (await bed.postgres()).url })
+      // A connection may still be closing when the server is stopped.
+      client.on('error', () => {})
       return { client, factory: postgres(client), end: () => client.end() }
     },
   ],

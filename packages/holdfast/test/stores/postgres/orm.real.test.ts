@@ -22,6 +22,13 @@ import { someoneWaits, usePostgres } from './server.ts'
 const bench = usePostgres()
 const guard = sqlGuard()
 
+/** A connection may still be closing when the server is stopped: its pool must not end the process over that. */
+function deafPool(connectionString: string): Pool {
+  const pool = new Pool({ connectionString })
+  pool.on('error', () => {})
+  return pool
+}
+
 const MAPPERS: Record<string, (url: string) => Promise<Mapper> | Mapper> = {
   Prisma(url) {
     const db = prismaClient('postgresql', new PrismaPg({ connectionString: url }))
@@ -29,7 +36,7 @@ const MAPPERS: Record<string, (url: string) => Promise<Mapper> | Mapper> = {
     return { begin, outside: db, close: () => db.$disconnect() }
   },
   'Drizzle over pg'(url) {
-    const pool = new Pool({ connectionString: url })
+    const pool = deafPool(url)
     const db = drizzle(pool)
     const begin: Mapper['begin'] = (work) =>
       db.transaction((tx) => work(tx as never, (text) => tx.execute(drizzleSql.raw(text))))
@@ -44,7 +51,7 @@ const MAPPERS: Record<string, (url: string) => Promise<Mapper> | Mapper> = {
   },
   Kysely(url) {
     const db = new Kysely<object>({
-      dialect: new PostgresDialect({ pool: new Pool({ connectionString: url }) as never }),
+      dialect: new PostgresDialect({ pool: deafPool(url) as never }),
     })
     const begin: Mapper['begin'] = (work) =>
       db.transaction().execute((tx) => work(tx as never, (text) => kyselySql.raw(text).execute(tx)))
