@@ -90,7 +90,8 @@ class Walk {
   async #enter(walker: Walker, wait: boolean): Promise<void> {
     walker.unwatch ??= await this.#watch(walker)
     const place = await walker.driver.enter(walker.at, wait)
-    if (place !== null && !this.#walkers.includes(walker)) this.#walkers.push(walker)
+    if (place === null) walker.unwatch?.()
+    else if (!this.#walkers.includes(walker)) this.#walkers.push(walker)
     this.#agree({ kind: 'enter', entry: walker.at, wait }, place)
   }
 
@@ -99,10 +100,11 @@ class Walk {
     const { driver, at } = walker
     return driver.watch(this.#line, at.id, (push) => {
       if (push !== undefined && driver.traits.push === 'answer') walker.isTold ||= push.id === at.id
-      else void this.#look(walker)
+      else this.#look(walker).catch(() => undefined)
     })
   }
 
+  /** A wake-up may still come when the driver is closed: then nobody is told anything. */
   async #look(walker: Walker): Promise<void> {
     const [place = null] = await walker.driver.touch([walker.at])
     walker.isTold ||= place !== null && isGranted(walker.at, place)
