@@ -79,6 +79,12 @@ describe('what may happen is explained', () => {
         .hold('c2', 12, { ...READER, asked, token: 2_048, until: 1_000, lost: 13, to: 14, released: 'fail' })
     expect(found(story(9))).toEqual([])
     expect(found(story(11))).toHaveLength(1)
+    // It waited behind a writer when the line was broken, and was granted its place long after that.
+    const behind = new Story(RW)
+      .hold('c1', 0, { ...WRITER, token: 1_024, until: 20 })
+      .broken(10)
+      .hold('c2', 21, { ...READER, asked: 9, token: 2_048, until: 1_000, lost: 22, to: 23, released: 'fail' })
+    expect(found(behind)).toHaveLength(1)
   })
 
   test('a reader that is told to wait behind one that reads and waits to write', () => {

@@ -195,7 +195,7 @@ export class Hold implements LeaseListener {
     return minHoldMs === 0 ? 0 : Math.max(0, Math.ceil(this.#grantedAtMs + minHoldMs - this.#core.runtime.now()))
   }
 
-  /** The same, also if it is lost: its holder may be in the middle of something. */
+  /** How long others are kept out if it is given up now. A lost holder may be in the middle of something. */
   get keepsOutMs(): number {
     return this.loss === null ? this.lingerMs : Math.max(this.lingerMs, this.spec.ask.settings.lockDelayMs)
   }

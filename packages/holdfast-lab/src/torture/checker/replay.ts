@@ -58,35 +58,35 @@ export function replay(
   breaks: readonly Fault[],
   options: ReplayOptions,
 ): Unexplained | null {
-  return new Replay(standings, breaks, options).run()
+  return new Replay(standings, options).run(breaks)
 }
 
 class Replay {
   readonly #byToken: readonly Standing[]
   readonly #standings: readonly Standing[]
   readonly #options: ReplayOptions
-  readonly #breaks: readonly Fault[]
+  /** Places that a break may have met before their processes were told of the grant. */
+  readonly #metUntold = new Set<string>()
   #ways: readonly Way[]
   /** How many of `#byToken` have entered. */
   #entered = 0
   #turn = 0
 
-  constructor(standings: readonly Standing[], breaks: readonly Fault[], options: ReplayOptions) {
+  constructor(standings: readonly Standing[], options: ReplayOptions) {
     this.#standings = standings
-    this.#breaks = breaks
     this.#options = options
     this.#ways = [{ line: emptyLine(options.capacity), due: [] }]
     this.#byToken = standings.toSorted((a, b) => ((a.token ?? 0n) < (b.token ?? 0n) ? -1 : 1))
   }
 
-  run(): Unexplained | null {
+  run(breaks: readonly Fault[]): Unexplained | null {
     const steps = [
       ...this.#standings.flatMap((standing) => stepsOf(standing, this.#options.doubts)),
-      ...this.#breaks.flatMap(windowOf),
+      ...breaks.flatMap(windowOf),
     ]
     steps.sort((a, b) => a.at - b.at || KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind))
     for (const step of steps) {
-      if (this.#ways.some(({ due }) => due.length > 0)) this.#branch()
+      if (this.#ways.some(({ due }) => due.length > 0)) this.#branch(step.at)
       const wrong = this.#take(step)
       if (wrong !== null) return wrong
     }
@@ -99,7 +99,7 @@ class Replay {
     const { id, weight } = standing
     if (kind === 'grant') return this.#grant(standing, hold, at)
     if (kind === 'gone') {
-      const isExplained = this.#wasBrokenUntold(standing)
+      const isExplained = this.#metUntold.has(id)
       return this.#keep(hold, at, (line) => (stands(line, id) && !isExplained ? STANDS : line))
     }
     if (kind === 'go') return this.#each((line) => gone(line, id))
@@ -141,14 +141,6 @@ class Replay {
     return this.#each((line) => send(line, event))
   }
 
-  /**
-   * Schedule: the store grants a place; a break takes effect; then the process is told of the grant, and of the loss.
-   * The replay lets a place enter when that is told, or when a place behind it is, so no break has met it there.
-   */
-  #wasBrokenUntold({ askedAt, grantedBy }: Standing): boolean {
-    return this.#breaks.some((fault) => fault.t <= grantedBy && closeOf(fault) >= askedAt)
-  }
-
   #each(change: (line: ModelLine) => ModelLine): null {
     this.#ways = distinct(this.#ways.map((way) => ({ ...way, line: change(way.line) })))
     return null
@@ -168,8 +160,17 @@ class Replay {
     return null
   }
 
-  /** Each break that is under way may take effect now. */
-  #branch(): void {
+  /**
+   * Each break that is under way may take effect now. Schedule: the store grants a place; a break takes effect; then the
+   * process is told of the grant, and of the loss. The replay lets a place enter when that is told, or when a place
+   * behind it is. So a place that is asked for and would fit in before the break may have been met by it.
+   */
+  #branch(at: Micros): void {
+    const lines = this.#ways.filter(({ due }) => due.length > 0).map(({ line }) => line)
+    for (const standing of this.#standings) {
+      const isUntold = standing.askedAt <= at && standing.grantedBy >= at && !this.#metUntold.has(standing.id)
+      if (isUntold && lines.some((line) => wouldHold(line, standing))) this.#metUntold.add(standing.id)
+    }
     const more = this.#ways.flatMap((way) => way.due.map((fault) => broken(way, fault)))
     this.#ways = distinct([...this.#ways, ...more])
   }
@@ -234,6 +235,12 @@ function send(line: ModelLine, event: LineEvent): ModelLine {
 
 function broken({ line, due }: Way, fault: Fault): Way {
   return { line: send(line, { kind: 'break', atOnce: false }), due: due.filter((other) => other !== fault) }
+}
+
+/** Whether the place would be granted if it entered now. */
+function wouldHold(line: ModelLine, { id, weight }: Standing): boolean {
+  const event = { kind: 'enter', id, weight, ttl: Number.POSITIVE_INFINITY, wait: false } as const
+  return !has(line, id) && stepLine(line, event, 0).answer !== null
 }
 
 /** Its lease is over, broken or not; or it left before it was told of the break. */
