@@ -161,8 +161,8 @@ class Replay {
   }
 
   /**
-   * Each break that is under way may take effect now. Schedule: the store grants a place; a break takes effect; then the
-   * process is told of the grant, and of the loss. The replay lets a place enter when that is told, or when a place
+   * Each break that is under way may take effect now. Schedule: the store grants a place; a break takes effect; then
+   * the process is told of the grant, and of the loss. The replay lets a place enter when that is told, or when a place
    * behind it is. So a place that is asked for and would fit in before the break may have been met by it.
    */
   #branch(at: Micros): void {
